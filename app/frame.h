@@ -2,6 +2,7 @@
 
 #include "app/engine/engine.h"
 #include "app/engine/generation.h"
+#include "app/shapes/sentence.h"
 #include "app/shell/ui.h"
 #include "app/state/transient.h"
 
@@ -37,6 +38,9 @@ struct Frame {
   ItemTips* tips = nullptr;                               ///< of this frame; may be null
   std::pair<std::string, chart::Rect> last_control = {};  ///< what mark_last_item() noted last
   std::string pane = {};  ///< comes before names of what is drawn: "pane1."; empty: the pane of views that has the keyboard
+  chart::Rect sentence_place = {};  ///< below the view's title; empty: the view has no sentence
+  /// What the view on screen says there, of what is pointed at, else of what is chosen; empty: what its map says.
+  Sentence says = {};
 
   /// Notes where something that a person can point at is, so that tests find it by name.
   void mark(const std::string& name, const chart::Rect& rect) {

@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <iostream>
-#include <memory>
 
 #include <fmt/ranges.h>
 
@@ -73,8 +72,7 @@ int run_check_command(const CheckFlags& flags) {
 }  // namespace
 
 Subcommand add_check_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "check");
-  const auto shared = std::make_shared<CheckFlags>();
+  const auto [command, shared, made] = begin_subcommand(app, "check", run_check_command);
   CheckFlags& flags = *shared;
   const FlagGroup what(*command, "What is checked");
   what.turn("--quick", "without single kernels and times: some seconds", flags.options.is_quick);
@@ -90,7 +88,7 @@ Subcommand add_check_command(CLI::App& app) {
            });
   what.turn("--forget", "check nothing: kernels that a check left out are used again", flags.forgets);
   add_device_flag(*command, flags.device);
-  return {.app = command, .run = [shared] { return run_check_command(*shared); }};
+  return made;
 }
 
 }  // namespace headlight::app

@@ -1,7 +1,6 @@
 #include "app/cli/subcommands.h"
 
 #include <iostream>
-#include <memory>
 #include <optional>
 
 #include <fmt/ranges.h>
@@ -81,10 +80,9 @@ int run_devices(const std::string& wanted) {
 }  // namespace
 
 Subcommand add_devices_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "devices");
-  const auto device = std::make_shared<std::string>();
+  const auto [command, device, made] = begin_subcommand(app, "devices", run_devices);
   add_device_flag(*command, *device);
-  return {.app = command, .run = [device] { return run_devices(*device); }};
+  return made;
 }
 
 }  // namespace headlight::app

@@ -68,7 +68,7 @@ nlohmann::ordered_json bleu_json(const Bleu& bleu, std::size_t sentences) {
           {"reference_words", bleu.reference_words}};
 }
 
-int run_command(const BleuFlags& flags) {
+int run_bleu(const BleuFlags& flags) {
   const bool names_files = !flags.source.empty() || !flags.reference.empty() || !flags.hypothesis.empty();
   if (names_files && flags.reference.empty()) throw UsageError("--reference is missing: name the file to compare with");
   if (names_files && flags.source.empty() && flags.hypothesis.empty()) {
@@ -101,15 +101,14 @@ int run_command(const BleuFlags& flags) {
 }  // namespace
 
 Subcommand add_evaluate_bleu_command(CLI::App& evaluate) {
-  CLI::App* command = add_subcommand(evaluate, "bleu");
-  const auto flags = std::make_shared<BleuFlags>();
+  const auto [command, flags, made] = begin_subcommand(evaluate, "bleu", run_bleu);
   const FlagGroup text(*command, "Text");
   text.take("--source", "FILE", "what to translate, a sentence a line", flags->source);
   text.take("--reference", "FILE", "human translations, line by line", flags->reference);
   text.take("--hypothesis", "FILE", "translations that are there already: no model is run", flags->hypothesis);
   flags->common.add_data_to(*command);
   flags->common.add_to(*command, kTranslator);
-  return {.app = command, .run = [flags] { return run_command(*flags); }};
+  return made;
 }
 
 }  // namespace headlight::app

@@ -190,7 +190,7 @@ int run_needles(const HeadsFlags& flags) {
   return 0;
 }
 
-int run_command(const HeadsFlags& flags) {
+int run_heads(const HeadsFlags& flags) {
   if (!flags.has_needle && !flags.needle_flag.empty()) {
     throw UsageError("{} is for retrieval scores: add --needle", flags.needle_flag);
   }
@@ -287,20 +287,19 @@ void add_text_flags(CLI::App& app, HeadsFlags* flags) {
 }  // namespace
 
 Subcommand add_evaluate_heads_command(CLI::App& evaluate) {
-  CLI::App* command = add_subcommand(evaluate, "heads");
-  const auto flags = std::make_shared<HeadsFlags>();
-  add_random_flags(*command, flags.get());
-  add_text_flags(*command, flags.get());
-  add_needle_flags(*command, flags.get());
+  const auto [command, flags, made] = begin_subcommand(evaluate, "heads", run_heads);
+  add_random_flags(*command, flags);
+  add_text_flags(*command, flags);
+  add_needle_flags(*command, flags);
   FlagGroup(*command, "Output")
       .add("--sort", "COLUMN",
            fmt::format("{}: the largest first (default induction)", fmt::join(evaluation::metric_names(), ", ")),
-           [flags = flags.get()](const std::string& text) {
+           [flags = flags](const std::string& text) {
              flags->sort = static_cast<HeadMetric>(parse_choice("--sort", text, evaluation::metric_names()));
            });
   offer_words(*command, "--sort", evaluation::metric_names());
   flags->common.add_to(*command, kCaptionWriter);
-  return {.app = command, .run = [flags] { return run_command(*flags); }};
+  return made;
 }
 
 }  // namespace headlight::app

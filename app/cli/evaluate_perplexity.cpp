@@ -71,7 +71,7 @@ nlohmann::ordered_json likelihood_json(const Likelihood& found) {
           {"lines", found.lines}};
 }
 
-int run_command(const PerplexityFlags& flags) {
+int run_perplexity(const PerplexityFlags& flags) {
   refuse_contradictions(flags);
   const auto model = flags.common.open_model(flags.text.empty() ? kTranslator : kCaptionWriter);
   const bool is_encoder_decoder = model->description.is_encoder_decoder;
@@ -96,15 +96,14 @@ int run_command(const PerplexityFlags& flags) {
 }  // namespace
 
 Subcommand add_evaluate_perplexity_command(CLI::App& evaluate) {
-  CLI::App* command = add_subcommand(evaluate, "perplexity");
-  const auto flags = std::make_shared<PerplexityFlags>();
+  const auto [command, flags, made] = begin_subcommand(evaluate, "perplexity", run_perplexity);
   const FlagGroup text(*command, "Text");
   text.take("--text-file", "FILE", "texts, one a line, for a model that writes on", flags->text);
   text.take("--source", "FILE", "what an encoder-decoder reads, a sentence a line", flags->source);
   text.take("--target", "FILE", "what it should write, line by line", flags->target);
   flags->common.add_data_to(*command);
   flags->common.add_to(*command, fmt::format("{} for --text-file, else {}", kCaptionWriter, kTranslator));
-  return {.app = command, .run = [flags] { return run_command(*flags); }};
+  return made;
 }
 
 }  // namespace headlight::app

@@ -135,13 +135,8 @@ ExportOptions options_of(const ExportFlags& flags, const State& state, bool is_o
   if (!given.views.empty() && std::ranges::none_of(options.formats, is_figure)) {
     throw UsageError("--views are figures: add png, svg or pdf to --format");
   }
-  if (given[kFigureLook.map_edge_mm] > 0.0F && given[kFigureDetails.width_mm] > 0.0F) {
-    throw UsageError("--size and --width exclude each other: the map's longer side, or the whole figure's width");
-  }
-  const bool draws = std::ranges::any_of(options.formats, is_figure);
-  if (draws && !exporting::has_font(options[kFigureDetails.font])) {
-    throw Error("--font serif: Latin Modern isn't installed (Debian: fonts-lmodern); install it, or choose --font sans");
-  }
+  check_sizes(given);
+  if (std::ranges::any_of(options.formats, is_figure)) check_font(options);
   options.models = flags.model.models();
   return options;
 }
@@ -169,9 +164,11 @@ void let_views_draw(ExportOptions& options, const ExportFlags& flags, const Stat
   if (is_chosen(kPromptsFigure)) read_prompt_set(prompt_set_file(set));
   if (is_chosen(kCheckpointsFigure) && find_checkpoints(path).steps.empty())
     throw Error("--views checkpoints: there are no other steps of this training beside {}", path);
-  options.write_view = [state, models = options.models, batch = options.batch.value_or(0), device = flags.device](
-                           const FigureKind& kind, const std::filesystem::path& file) {
-    ScreenshotOptions shown{.state = state, .out = file, .is_figure = true, .device = device, .models = models};
+  options.write_view = [state, look = static_cast<const Choices&>(options), models = options.models,
+                        batch = options.batch.value_or(0),
+                        device = flags.device](const FigureKind& kind, const std::filesystem::path& file) {
+    ScreenshotOptions shown{
+        .state = state, .out = file, .is_figure = true, .look = look, .device = device, .models = models};
     shown.state.view.tab = kind.view;
     shown.state.selection.batch = batch;
     if (&kind == &kRetrievalFigure) shown.state.set(kHeadsView.mode, HeadsMode::Retrieval);
@@ -179,7 +176,7 @@ void let_views_draw(ExportOptions& options, const ExportFlags& flags, const Stat
   };
 }
 
-int run_command(ExportFlags& flags) {
+int run_export_command(ExportFlags& flags) {
   flags.checks_record |= flags.writes_record;
   check_input(flags);
   const bool is_output = flags.out == kStandardInput;
@@ -250,15 +247,14 @@ void tell_report(const ExportReport& report, const std::filesystem::path& folder
 }
 
 Subcommand add_export_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "export");
-  const auto flags = std::make_shared<ExportFlags>();
+  const auto [command, flags, made] = begin_subcommand(app, "export", run_export_command);
   add_export_flags(*command, *flags);
   flags->model.add_text_argument(*command);
   flags->model.add_to(*command, "--scale,--score-scale",
                       fmt::format("{}; any flag of the playground's computes that instead", kCaptionWriter));
   flags->model.use_default_model(kCaptionWriter);
   add_device_flag(*command, flags->device);
-  return {.app = command, .run = [flags] { return run_command(*flags); }};
+  return made;
 }
 
 }  // namespace headlight::app

@@ -14,6 +14,7 @@
 #include "app/state/comparison.h"
 #include "app/state/field_values.h"
 #include "app/state/usage.h"
+#include "export/text_metrics.h"
 
 namespace headlight::app {
 namespace {
@@ -208,12 +209,6 @@ void add_text_list_flags(CLI::App& app, ExportFlags& flags) {
   add_field_flag(group, flags.field);
 }
 
-std::vector<std::string> part_names() {
-  std::vector<std::string> names;
-  for (const AnySetting* part : kFigureParts.settings) names.emplace_back(part->text.flag);
-  return names;
-}
-
 void add_figure_flags(CLI::App& app, ExportFlags& flags, const Choose& choose) {
   const FlagGroup group(app, "Figures");
   group.add_repeatable("--views", "LIST",
@@ -230,25 +225,11 @@ void add_figure_flags(CLI::App& app, ExportFlags& flags, const Choose& choose) {
     constexpr std::array<std::string_view, 6> kOfViews = {"--prompts", "--experiment", "--patch",
                                                           "--lens",    "--curves",     "--log-steps"};
     if (std::ranges::find(kOfViews, field.flag.name) == kOfViews.end()) continue;
-    group.add(field.flag.name, field.flag.value_name, field.flag.help,
-              [&flags, &field](const std::string& text) { flags.edits.push_back(field.flag.parse(field.flag.name, text)); });
+    take_field(group, field, flags.edits);
   }
-  for (const SettingGroup* settings : kFigureStyle) {
-    add_setting_flags(group, *settings, [choose](const AnySetting& setting, const SettingValue& value) {
-      choose([&setting, value](ExportOptions& options) { options.put(setting, value); });
-    });
-  }
-  group.add_repeatable(
-      "--hide", "LIST",
-      fmt::format("parts that figures leave out, joined by commas: {} (the \u00B7 of tokens that begin a word)",
-                  fmt::join(part_names(), ", ")),
-      [=](const std::vector<std::string>& values) {
-        for (const std::string& name : split_list("--hide", values)) {
-          const AnySetting& part = *kFigureParts.settings[parse_choice("--hide", name, part_names())];
-          choose([&part](ExportOptions& options) { options.put(part, false); });
-        }
-      });
-  offer_words(app, "--hide", part_names(), Offer::List);
+  add_look_flags(group, [choose](const AnySetting& setting, const SettingValue& value) {
+    choose([&setting, value](ExportOptions& options) { options.put(setting, value); });
+  });
   FlagGroup(app, "").add("--from", "FIGURE", "as --session",
                          [&](const std::string& path) { flags.model.use_session(path); });
   group.turn("--without-session", "figures don't carry the texts and settings that they are made from", flags.has_session,
@@ -259,7 +240,41 @@ void add_figure_flags(CLI::App& app, ExportFlags& flags, const Choose& choose) {
             [&](const std::string& text) { flags.range = parse_limits("--range", text); });
 }
 
+std::vector<std::string> part_names() {
+  std::vector<std::string> names;
+  for (const AnySetting* part : kFigureParts.settings) names.emplace_back(part->text.flag);
+  return names;
+}
+
 }  // namespace
+
+void add_look_flags(const FlagGroup& group, const std::function<void(const AnySetting& setting, SettingValue value)>& use,
+                    std::span<const AnySetting* const> without) {
+  for (const SettingGroup* settings : kFigureStyle) {
+    SettingGroup own = *settings;
+    std::erase_if(own.settings, [&](const AnySetting* one) { return std::ranges::find(without, one) != without.end(); });
+    add_setting_flags(group, own, use);
+  }
+  group.add_repeatable(
+      "--hide", "LIST",
+      fmt::format("parts that figures leave out, joined by commas: {} (the \u00B7 of tokens that begin a word)",
+                  fmt::join(part_names(), ", ")),
+      [use](const std::vector<std::string>& values) {
+        for (const std::string& name : split_list("--hide", values))
+          use(*kFigureParts.settings[parse_choice("--hide", name, part_names())], false);
+      });
+  offer_words(group.app(), "--hide", part_names(), Offer::List);
+}
+
+void check_sizes(const Choices& given) {
+  if (given[kFigureLook.map_edge_mm] > 0.0F && given[kFigureDetails.width_mm] > 0.0F)
+    throw UsageError("--size and --width exclude each other: the map's longer side, or the whole figure's width");
+}
+
+void check_font(const Choices& look) {
+  if (!exporting::has_font(look[kFigureDetails.font]))
+    throw Error("--font serif: Latin Modern isn't installed (Debian: fonts-lmodern); install it, or choose --font sans");
+}
 
 void add_export_flags(CLI::App& app, ExportFlags& flags) {
   const Choose choose = [&flags](std::function<void(ExportOptions&)> choice) { flags.choices.push_back(std::move(choice)); };

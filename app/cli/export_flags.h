@@ -34,6 +34,13 @@ struct ExportFlags {
 /// All but those of the model and the device.
 void add_export_flags(CLI::App& app, ExportFlags& flags);
 
+/// Adds the flags of how figures look; `use` gets what each chooses. Of those that the command has already it adds none.
+void add_look_flags(const FlagGroup& group, const std::function<void(const AnySetting& setting, SettingValue value)>& use,
+                    std::span<const AnySetting* const> without = {});
+/// Throw where a figure is given two sizes, and where its letters aren't installed.
+void check_sizes(const Choices& given);
+void check_font(const Choices& look);
+
 /// From now on a signal that ends the program says that `what` is in the folder.
 void say_if_interrupted(std::optional<platform::LastWords>& left, const std::string& what,
                         const std::filesystem::path& folder);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -35,6 +36,21 @@ struct Subcommand {
 void set_texts(CLI::App& app);
 /// Returns a command inside `app`, which keeps it, with its texts.
 CLI::App* add_subcommand(CLI::App& app, const std::string& name);
+/// A subcommand that gets its flags, which it keeps.
+template <typename Flags>
+struct NewSubcommand {
+  CLI::App* command;
+  Flags* flags;
+  Subcommand made;
+};
+/// Begins a command inside `app` whose action is `run`.
+template <typename Flags>
+auto begin_subcommand(CLI::App& app, const char* name, int (*run)(Flags&)) {
+  using Kept = std::remove_const_t<Flags>;
+  const auto flags = std::make_shared<Kept>();
+  CLI::App* command = add_subcommand(app, name);
+  return NewSubcommand<Kept>{command, flags.get(), {.app = command, .run = [flags, run] { return run(*flags); }}};
+}
 /// Lets one of the subcommands follow.
 void take_one_subcommand(CLI::App& app);
 /// Was the command on the parsed command line?

@@ -1,7 +1,6 @@
 #include "app/cli/subcommands.h"
 
 #include <iostream>
-#include <memory>
 #include <optional>
 
 #include "app/cli/output.h"
@@ -154,8 +153,7 @@ void add_sampling_flags(CLI::App& app, GenerateFlags& flags) {
 }  // namespace
 
 Subcommand add_generate_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "generate");
-  const auto flags = std::make_shared<GenerateFlags>();
+  const auto [command, flags, made] = begin_subcommand(app, "generate", run_generate);
   flags->writing.add_to(*command, kCaptionWriter, "the beginning of a text");
   const FlagGroup text(*command, "Text");
   text.turn(
@@ -165,7 +163,7 @@ Subcommand add_generate_command(CLI::App& app) {
       flags->is_chat);
   add_thinking_flag(text, flags->thinking);
   add_sampling_flags(*command, *flags);
-  return {.app = command, .run = [flags] { return run_generate(*flags); }};
+  return made;
 }
 
 }  // namespace headlight::app

@@ -328,22 +328,20 @@ int run_models(const ModelsFlags& flags) {
 }  // namespace
 
 Subcommand add_info_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "info");
-  const auto flags = std::make_shared<InfoFlags>();
+  const auto [command, flags, made] = begin_subcommand(app, "info", run_info);
   const FlagGroup group(*command, "Model");
   add_model_flag(group, "a model", "; needed", flags->model);
   group.take_count("--tokens", "N", "length of the text for the memory estimate (default 512, or the model's most)",
                    flags->tokens, 1, kMaxTokens);
   group.turn("--tensors", "list every tensor: name, shape, type", flags->lists_tensors);
-  return {.app = command, .run = [flags] { return run_info(*flags); }};
+  return made;
 }
 
 Subcommand add_models_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "models");
-  const auto flags = std::make_shared<ModelsFlags>();
+  const auto [command, flags, made] = begin_subcommand(app, "models", run_models);
   const FlagGroup group(*command, "Model");
   group.take("--folder", "DIR", "look into this folder instead", flags->folder);
-  return {.app = command, .run = [flags] { return run_models(*flags); }};
+  return made;
 }
 
 }  // namespace headlight::app

@@ -1,7 +1,6 @@
 #include "app/cli/subcommands.h"
 
 #include <iostream>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -59,20 +58,18 @@ void add_lesson_flags(CLI::App& command, LessonFlags& flags) {
 }  // namespace
 
 Subcommand add_check_lesson_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "check-lesson");
-  const auto flags = std::make_shared<LessonFlags>();
+  const auto [command, flags, made] = begin_subcommand(app, "check-lesson", run_check);
   add_lesson_flags(*command, *flags);
-  return {.app = command, .run = [flags] { return run_check(*flags); }};
+  return made;
 }
 
 Subcommand add_worksheet_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "worksheet");
-  const auto flags = std::make_shared<LessonFlags>();
+  const auto [command, flags, made] = begin_subcommand(app, "worksheet", run_worksheet);
   add_lesson_flags(*command, *flags);
   const FlagGroup files(*command, "Files");
   files.take("-o,--out", "FILE", "the .pdf file with empty grids", flags->out);
   files.take("--answers", "FILE", "the .pdf file with numbers and answers", flags->answers);
-  return {.app = command, .run = [flags] { return run_worksheet(*flags); }};
+  return made;
 }
 
 }  // namespace headlight::app

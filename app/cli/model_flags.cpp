@@ -228,6 +228,9 @@ void ModelFlags::open_file(const std::string& file) {
     case FileKind::Lesson:
       read_lesson(path);
       return take(lesson_, "--lesson");
+    case FileKind::Layout:
+      layout_ = utf8(path);
+      return;
     case FileKind::Survey:
       survey_ = utf8(survey_folder(path));
       return;

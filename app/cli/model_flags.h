@@ -46,6 +46,8 @@ class ModelFlags {
   const std::string& survey() const { return survey_; }
   /// Returns the file with steps of a training that open_file() was given; empty: none.
   const std::string& steps() const { return steps_; }
+  /// A file of open_file() with views and their places; empty: there is none.
+  const std::string& layout() const { return layout_; }
   /// Sets the model, as --model does.
   void use_model(std::string path) { model_ = std::move(path); }
 
@@ -106,7 +108,7 @@ class ModelFlags {
   std::string preset_;
   std::vector<std::string> preset_edits_;  ///< "v=FILE", "v[2,1]=0.5", "seed=7"
   std::string capture_;
-  std::string lesson_, survey_, steps_;
+  std::string lesson_, survey_, steps_, layout_;
   std::size_t lesson_card_ = 0;
   std::string model_, default_model_;
   std::vector<std::string> texts_, key_texts_, pairs_, targets_;

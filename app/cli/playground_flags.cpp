@@ -4,6 +4,7 @@
 
 #include "app/cli/flags.h"
 #include "app/cli/model_flags.h"
+#include "app/cli/state_flags.h"
 #include "app/figures/index_set.h"
 #include "app/state/field.h"
 #include "app/state/usage.h"
@@ -81,8 +82,7 @@ void ModelFlags::add_mask_flags(CLI::App& app) {
   for (const Field& field : state_fields()) {
     const bool is_change = (field.key == "patterns" && field.group.empty()) || field.changes_pass;
     if (!is_change) continue;
-    group.add(field.flag.name, field.flag.value_name, field.flag.help,
-              [this, &field](const std::string& text) { change_edits_.push_back(field.flag.parse(field.flag.name, text)); });
+    take_field(group, field, change_edits_);
   }
 }
 

@@ -34,6 +34,12 @@ std::string view_help() {
 
 }  // namespace
 
+void take_field(const FlagGroup& group, const Field& field, std::vector<StateEdit>& edits) {
+  const FieldFlag& flag = field.flag;
+  group.add(flag.name, flag.value_name, flag.help,
+            [&flag, &edits](const std::string& text) { edits.push_back(flag.parse(flag.name, text)); });
+}
+
 StateEdit parse_comparison(const std::string& flag, const std::string& text) {
   if (text == "trained") {
     return [](State& state) {
@@ -63,8 +69,7 @@ void StateFlags::add_to(CLI::App& app) {
     const bool is_shown = field.group == "selection" || field.group == "view" || field.group == "patching" ||
                           std::ranges::find(setting_groups(), field.group, &SettingGroup::name) != setting_groups().end();
     if (!is_shown || field.changes_pass || field.flag.name.empty()) continue;
-    group.add(field.flag.name, field.flag.value_name, field.flag.help,
-              [this, &field](const std::string& text) { edits_.push_back(field.flag.parse(field.flag.name, text)); });
+    take_field(group, field, edits_);
   }
   group.add("--compare-with", "FILE|trained",
             "show how the run differs from a saved session's, or from the same text with the model as it was trained",

@@ -11,6 +11,9 @@ namespace headlight::app {
 /// Throws Error where the file can't be read.
 StateEdit parse_comparison(const std::string& flag, const std::string& text);
 
+/// Adds the flag of a field, which has a value; what it changes is added to `edits`.
+void take_field(const FlagGroup& group, const Field& field, std::vector<StateEdit>& edits);
+
 /// The flags of the window's first view: head, tab, colours. view and screenshot share them.
 class StateFlags {
  public:

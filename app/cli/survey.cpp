@@ -184,7 +184,7 @@ int survey(SurveyFlags& flags, Ranks& ranks) {
 }
 
 /// Writes the parts that --shard measured as one survey.
-int merge(SurveyFlags& flags) {
+int run_merge(SurveyFlags& flags) {
   if (flags.parts.empty()) throw UsageError("name the folders: headlight survey merge DIR...");
   SurveyChoices choices = read_choices(flags.parts.front());
   if (!flags.corpus.empty()) choices.corpus = flags.corpus;
@@ -208,7 +208,7 @@ int merge(SurveyFlags& flags) {
   return 0;
 }
 
-int run_command(SurveyFlags& flags) {
+int run_survey_command(SurveyFlags& flags) {
   if (flags.corpus.empty()) throw UsageError("name the corpus: headlight survey FILE");
   if (flags.devices.empty() && !flags.device.empty()) flags.devices = {flags.device};
   const std::unique_ptr<Ranks> ranks = join_ranks();
@@ -280,8 +280,7 @@ void add_corpus_flags(const FlagGroup& corpus, SurveyFlags& flags) {
 }
 
 Subcommand add_merge_command(CLI::App& survey) {
-  CLI::App* command = add_subcommand(survey, "merge");
-  const auto flags = std::make_shared<SurveyFlags>();
+  const auto [command, flags, made] = begin_subcommand(survey, "merge", run_merge);
   const FlagGroup input(*command, "Input"), output(*command, "Output");
   input.add_arguments("parts", "DIR", "folders of surveys with --shard, in any order", flags->parts);
   input.take("--corpus", "FILE", "the corpus, where it isn't where the first folder names it", flags->corpus);
@@ -289,15 +288,14 @@ Subcommand add_merge_command(CLI::App& survey) {
   add_pages(output, *flags);
   add_model_flag(FlagGroup(*command, "Model"), "the model, where it isn't where the first folder names it", "",
                  flags->model);
-  return {.app = command, .run = [flags] { return merge(*flags); }};
+  return made;
 }
 
 }  // namespace
 
 Subcommand add_survey_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "survey");
+  auto [command, flags, made] = begin_subcommand(app, "survey", run_survey_command);
   take_one_subcommand(*command);
-  const auto flags = std::make_shared<SurveyFlags>();
   flags->choices.metrics = {HeadMetric::PreviousToken, HeadMetric::DuplicateToken, HeadMetric::Induction, HeadMetric::Sink,
                             HeadMetric::Entropy};
   const FlagGroup corpus(*command, "Corpus"), output(*command, "Output"), model(*command, "Model");
@@ -308,17 +306,17 @@ Subcommand add_survey_command(CLI::App& app) {
   add_pages(output, *flags);
   add_activation_flags(FlagGroup(*command, "Activations"), *flags);
   FlagGroup(*command, "Device")
-      .add_repeatable("--devices", "LIST",
-                      "Vulkan devices of this machine that work at once, joined by commas; of several ranks on a machine "
-                      "each takes the next one",
-                      [flags = flags.get()](const std::vector<std::string>& values) {
-                        flags->devices = split_list("--devices", values);
-                      });
+      .add_repeatable(
+          "--devices", "LIST",
+          "Vulkan devices of this machine that work at once, joined by commas; of several ranks on a machine "
+          "each takes the next one",
+          [flags = flags](const std::vector<std::string>& values) { flags->devices = split_list("--devices", values); });
   add_model_flag(model, "a trained model", fmt::format(" (default: {})", kCaptionWriter), flags->model);
   add_choices(model, kSurveyModel, flags->choices);
   add_device_flag(*command, flags->device);
   const Subcommand merging = add_merge_command(*command);
-  return {.app = command, .run = [flags, merging] { return was_given(*merging.app) ? merging.run() : run_command(*flags); }};
+  made.run = [run = made.run, merging] { return was_given(*merging.app) ? merging.run() : run(); };
+  return made;
 }
 
 }  // namespace headlight::app

@@ -145,16 +145,15 @@ void add_tokenizer_flag(const FlagGroup& group, TextFlags& flags) {
 }  // namespace
 
 Subcommand add_tokenize_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "tokenize");
-  const auto flags = std::make_shared<TextFlags>();
+  const auto [command, flags, made] = begin_subcommand(app, "tokenize", run_tokenize);
   const FlagGroup group(*command, "Text");
   add_tokenizer_flag(group, *flags);
   add_texts_flags(group, "a text to tokenize",
-                  [flags = flags.get()](const std::vector<std::string>& texts) { flags->lines = texts; });
+                  [flags = flags](const std::vector<std::string>& texts) { flags->lines = texts; });
   group.add("--words", "de|en",
             "whole words of this language, as spaCy's rules split them; with --model multi30k-de-en those of notebook 002, "
             "lower-cased, where <unk> is a word that its training text has less than twice",
-            [flags = flags.get()](const std::string& name) {
+            [flags = flags](const std::string& name) {
               flags->words = text::parse_word_language(name);
               if (!flags->words) throw UsageError(fmt::format("--words: expected de or en, found '{}'", name));
             });
@@ -164,18 +163,17 @@ Subcommand add_tokenize_command(CLI::App& app) {
              "texts are chats, which the model's template writes: each is the user's turn, or JSON, a list of messages",
              flags->is_chat);
   add_thinking_flag(group, flags->thinking);
-  return {.app = command, .run = [flags] { return run_tokenize(*flags); }};
+  return made;
 }
 
 Subcommand add_detokenize_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "detokenize");
-  const auto flags = std::make_shared<TextFlags>();
+  const auto [command, flags, made] = begin_subcommand(app, "detokenize", run_detokenize);
   const FlagGroup group(*command, "Text");
   add_tokenizer_flag(group, *flags);
   group.add_repeatable("--ids", "LIST", "token ids as 464,3797; given several times several lines (default: standard input)",
-                       [flags = flags.get()](const std::vector<std::string>& lists) { flags->lines = lists; });
+                       [flags = flags](const std::vector<std::string>& lists) { flags->lines = lists; });
   group.turn("--keep-special", "write special tokens ([CLS], <s>, ...) too", flags->skips_special, false);
-  return {.app = command, .run = [flags] { return run_detokenize(*flags); }};
+  return made;
 }
 
 }  // namespace headlight::app

@@ -1,7 +1,6 @@
 #include "app/cli/subcommands.h"
 
 #include <iostream>
-#include <memory>
 
 #include "app/cli/output.h"
 #include "app/cli/text_lines.h"
@@ -72,10 +71,9 @@ int run_translate(const WritingFlags& flags) {
 }  // namespace
 
 Subcommand add_translate_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "translate");
-  const auto flags = std::make_shared<WritingFlags>();
+  const auto [command, flags, made] = begin_subcommand(app, "translate", run_translate);
   flags->add_to(*command, kTranslator, "the text to translate");
-  return {.app = command, .run = [flags] { return run_translate(*flags); }};
+  return made;
 }
 
 }  // namespace headlight::app

@@ -12,6 +12,7 @@
 #include "app/models/starter_view.h"
 #include "app/state/kept_window.h"
 #include "app/state/model_changes.h"
+#include "app/state/view_pane.h"
 #include "app/window/dialogs/help_dialogs.h"
 #include "app/window/viewer.h"
 #include "core/error.h"
@@ -94,6 +95,7 @@ int run_view(ViewFlags& flags) {
     }
   }
   if (!flags.model.survey().empty()) state.view.tab = "corpus";
+  if (!flags.model.layout().empty()) load_layout(flags.model.layout(), state.view);
   flags.shown.apply(state);
   if (flags.scale > 0.0f) state.view.ui_scale = flags.scale;
   options.steps = flags.model.steps();
@@ -114,8 +116,7 @@ int run_view(ViewFlags& flags) {
 }  // namespace
 
 Subcommand add_view_command(CLI::App& app) {
-  CLI::App* command = add_subcommand(app, "view");
-  const auto flags = std::make_shared<ViewFlags>();
+  const auto [command, flags, made] = begin_subcommand(app, "view", run_view);
   FlagGroup(*command, "Text")
       .add_argument(
           "file", "[FILE]",
@@ -130,7 +131,7 @@ Subcommand add_view_command(CLI::App& app) {
   shown.take_number("--scale", "S", "size of fonts and spacing, 0.5 to 4 (default: the monitor's own)", flags->scale, 0.5f,
                     4.0f);
   shown.turn("--fresh", "begin with the example sentence instead of the last one", flags->is_fresh);
-  shown.take("--survey", "DIR", "what `headlight survey` found: in the view Corpus, and of the selected head in the sidebar",
+  shown.take("--survey", "DIR", "what `headlight survey` found: in the view Corpus, and of the selected head",
              flags->survey);
   shown.take_choice("--link", "on|off",
                     "let programs of yours send attention to this window while they compute, over a socket in "
@@ -140,7 +141,7 @@ Subcommand add_view_command(CLI::App& app) {
   add_device_flag(*command, flags->device);
   add_renderer_flag(*command, flags->renderer);
   add_cache_flag(*command, flags->tile_bytes);
-  return {.app = command, .run = [flags] { return run_view(*flags); }};
+  return made;
 }
 
 }  // namespace headlight::app

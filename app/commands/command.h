@@ -18,9 +18,9 @@ struct CommandContext {
 /// ascending order, and inside them commands keep the order of the table.
 struct MenuEntry {
   std::string menu = {};     ///< "View"; empty: in no menu
-  std::string submenu = {};  ///< "Map"; empty: in the menu itself
   std::string label = {};    ///< shorter than Command::label where the menu says the rest: "Raw scores"
   int section = 0;           ///< of the menu; for a submenu's commands: of the submenu
+  std::string submenu = {};  ///< "Map"; empty: in the menu itself
   int part = 0;              ///< of the submenu
 };
 
@@ -51,8 +51,17 @@ struct Command {
   std::string refusal = {};
 };
 
+/// Returns what a command does that calls a function of the window, or asks it.
+template <typename Function, typename... Arguments>
+auto of_window(Function function, Arguments... arguments) {
+  return [=](const CommandContext& context) { return (context.window.*function)(arguments...); };
+}
+
 /// Is a run on screen?
 inline bool has_run(const CommandContext& context) { return !context.shapes.empty(); }
+
+/// Is a cell of its map pinned?
+inline bool has_pin(const CommandContext& context) { return has_run(context) && context.state.view.pinned.has_value(); }
 
 /// May it run now?
 bool is_enabled(const Command& command, const CommandContext& context);

@@ -11,8 +11,23 @@ enum class ScreenshotArea : std::uint8_t { Window, View };
 /// The numbers of the shown map that are copied: those of the dragged range, else all; or a row or a column.
 enum class CopiedNumbers : std::uint8_t { Map, Row, Column };
 
-/// The actions on the steps of a training, which the sidebar shows.
+/// The actions on the steps of a training, which a panel shows.
 enum class StepCommand : std::uint8_t { Earlier, Later, Play, Save };
+
+/// The purpose for which a file is asked for.
+enum class FilePurpose : std::uint8_t {
+  SaveSession,
+  SaveSteps,
+  SavePicture,
+  SaveLayout,
+  OpenSession,
+  OpenText,
+  OpenCapture,
+  OpenSurvey,
+  OpenLens,
+  OpenPrompts,
+  OpenLayout
+};
 
 /// The interface to the window that commands need besides the state. The window implements it, so that commands know nothing
 /// of the window.
@@ -39,13 +54,7 @@ class CommandHost {
   /// Writes the session under its name, or asks for one where it has none.
   virtual void save_session() = 0;
   /// The following functions open a dialog.
-  virtual void save_session_as() = 0;
-  virtual void open_session() = 0;
-  virtual void open_text() = 0;
-  virtual void open_capture() = 0;
-  virtual void open_survey() = 0;
-  virtual void open_prompts() = 0;
-  virtual void open_lens() = 0;
+  virtual void ask_for_file(FilePurpose purpose) = 0;
   virtual void open_export_dialog() = 0;
   /// `area`: what the dialog proposes.
   virtual void open_screenshot_dialog(ScreenshotArea area) = 0;
@@ -79,7 +88,7 @@ class CommandHost {
   virtual bool verifies_head() const = 0;
   virtual void toggle_verification() = 0;
   virtual void toggle_help() = 0;
-  /// Opens the list of lessons in the sidebar, or closes lessons.
+  /// Opens the list of lessons, or closes lessons.
   virtual void toggle_lessons() = 0;
   /// Is a lesson's card open?
   virtual bool plays_lesson() const = 0;
@@ -91,7 +100,7 @@ class CommandHost {
   virtual void show_about() = 0;
   /// Opens the dialog in which every device is checked.
   virtual void check_machine() = 0;
-  /// Opens the sidebar's text section and gives the first text box the keyboard.
+  /// Gives the first text box the keyboard.
   virtual void write_text() = 0;
   /// Can the shown source have a second text to be compared with?
   virtual bool can_open_second_text() const = 0;

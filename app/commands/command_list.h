@@ -28,7 +28,7 @@ inline Command setting_toggle(std::string id, const Setting<bool>& setting, std:
   return {.id = std::move(id),
           .label = std::string(text.label),
           .help = std::string(text.help),
-          .menu = {.menu = "View", .submenu = std::move(submenu), .label = std::string(text.label), .section = 1},
+          .menu = {"View", std::string(text.label), 1, std::move(submenu)},
           .works_while_loading = true,
           .run = [&setting](const CommandContext& context) { context.state.set(setting, !context.state[setting]); },
           .is_checked = [&setting](const CommandContext& context) { return context.state[setting]; }};

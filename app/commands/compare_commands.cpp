@@ -17,6 +17,8 @@ void keep_baseline(const CommandContext& context) {
   compare.is_second_text = false;
 }
 
+std::string tell_of_baseline(const State& after, bool) { return fmt::format("Baseline: {}", after.compare.baseline->name); }
+
 void compare_with_model_alone(const CommandContext& context) {
   context.state.model().applies_adapter = false;
   keep_baseline(context);
@@ -38,7 +40,7 @@ std::vector<Command> compare_commands() {
        .help = "Opens a second text below the first. Maps, logits and predictions show how the two differ, token by token.",
        .words = "Open a second text",
        .keys = {{Key::T, kControl, "Ctrl+T"}},
-       .menu = {.menu = "Edit", .label = "Compare with a second text", .section = 4},
+       .menu = {"Edit", "Compare with a second text", 4},
        .run = open_second_text,
        .is_enabled = [](const CommandContext& context) { return has_run(context) && context.window.can_open_second_text(); },
        .refusal = "A second text is for models with one text, and the playground"},
@@ -53,26 +55,26 @@ std::vector<Command> compare_commands() {
        .help = "From then on maps show how the present run differs from this one, and predictions show both.",
        .words = "Keep anew",
        .keys = {{Key::D, kControl, "Ctrl+D"}},
-       .menu = {.menu = "Edit", .label = "Keep as baseline", .section = 4},
+       .menu = {"Edit", "Keep as baseline", 4},
        .menus_of = kOfHead,
        .run = keep_baseline,
        .is_enabled = has_run,
-       .tell = [](const State& after, bool) { return fmt::format("Baseline: {}", after.compare.baseline->name); },
+       .tell = tell_of_baseline,
        .refusal = "There is no run yet that could be the baseline"},
       {.id = "compare.adapter",
        .label = "Compare with the model without its LoRA adapter",
        .help = "Keeps the run of the model alone as baseline: maps show what the adapter's training changed.",
        .words = "Compare with the model alone",
-       .menu = {.menu = "Edit", .label = "Compare with the model alone", .section = 4},
+       .menu = {"Edit", "Compare with the model alone", 4},
        .run = compare_with_model_alone,
        .is_enabled = [](const CommandContext& context) { return has_run(context) && context.window.has_adapter(); },
-       .tell = [](const State& after, bool) { return fmt::format("Baseline: {}", after.compare.baseline->name); },
+       .tell = tell_of_baseline,
        .refusal = "The model on screen has no LoRA adapter"},
       {.id = "compare.difference",
        .label = "Show differences, or the run itself",
        .help = "Whether maps show the present run minus the baseline, or the present run.",
        .keys = {{Key::D, {}, "D"}},
-       .menu = {.menu = "Edit", .label = "Show differences", .section = 4},
+       .menu = {"Edit", "Show differences", 4},
        .run = [](const CommandContext& context) { context.state.compare.shows_difference ^= true; },
        .is_enabled = has_baseline,
        .is_checked =
@@ -81,7 +83,7 @@ std::vector<Command> compare_commands() {
       {.id = "compare.return",
        .label = "Go back to the baseline",
        .help = "Puts text, settings, masks and heads back to what they were when the baseline was kept.",
-       .menu = {.menu = "Edit", .label = "Go back to the baseline", .section = 4},
+       .menu = {"Edit", "Go back to the baseline", 4},
        .run = [](const CommandContext& context) { return_to_baseline(context.state); },
        .is_enabled = [](const CommandContext& context) { return can_return_to_baseline(context.state); },
        .tell = [](const State&, bool) -> std::string { return "Back at the baseline"; }},
@@ -90,7 +92,7 @@ std::vector<Command> compare_commands() {
        .help = "Forgets the baseline or the second text; maps show the present run again.",
        .words = "Off, Close",
        .keys = {{Key::D, kControlShift, "Ctrl+Shift+D"}},
-       .menu = {.menu = "Edit", .label = "Stop comparing", .section = 4},
+       .menu = {"Edit", "Stop comparing", 4},
        .run = [](const CommandContext& context) { stop_comparing(context.state); },
        .is_enabled = has_baseline},
   };

@@ -64,7 +64,7 @@ Command pattern_command(const char* id, const char* label, const char* menu_labe
   return {.id = id,
           .label = label,
           .help = "Its scores don't count any more; what the mask hides stays hidden. Again: its own pattern comes back.",
-          .menu = {.menu = "Edit", .submenu = "Pattern of the head", .label = menu_label, .section = 2},
+          .menu = {"Edit", menu_label, 2, "Pattern of the head"},
           .run =
               [pattern](const CommandContext& context) {
                 State& state = context.state;
@@ -110,6 +110,18 @@ std::vector<Command> head_commands() {
        .is_enabled = has_output_projection,
        .tell = tell_of_gain,
        .refusal = "No head can be knocked out here: there is no output projection"},
+      {.id = "head.halve",
+       .label = "Halve what the head adds, or bring it back",
+       .help = "A gain of a half: the rest of the model goes on with half of what this head adds.",
+       .words = "Half, Whole, gain",
+       .menus_of = kOfHead,
+       .run =
+           [](const CommandContext& context) {
+             const Selection& selection = context.state.selection;
+             const float gain = head_gain(context.state, selection.block, selection.head);
+             set_head_gain(context.state, selection.block, selection.head, gain == 0.5F ? 1.0F : 0.5F);
+           },
+       .is_enabled = has_output_projection},
       {.id = "head.solo",
        .label = "Leave only this head in its layer, or bring the others back",
        .help = "Knocks out all other heads of the layer.",
@@ -131,21 +143,21 @@ std::vector<Command> head_commands() {
       {.id = "head.reset_patterns",
        .label = "Give all heads their own patterns back",
        .help = "Heads whose patterns were replaced attend as computed again.",
-       .menu = {.menu = "Edit", .submenu = "Pattern of the head", .label = "All heads as computed", .section = 2, .part = 1},
+       .menu = {"Edit", "All heads as computed", 2, "Pattern of the head", 1},
        .run = [](const CommandContext& context) { context.state.patterns.clear(); },
        .is_enabled = [](const CommandContext& context) { return !context.state.patterns.empty(); },
        .tell = [](const State&, bool is_changed) -> std::string { return is_changed ? "Patterns are as computed" : ""; }},
       {.id = "head.reset_gains",
        .label = "Bring all heads back",
        .help = "Brings back every head that was knocked out or scaled (gains of 1).",
-       .menu = {.menu = "Edit", .label = "Bring all heads back", .section = 2},
+       .menu = {"Edit", "Bring all heads back", 2},
        .run = [](const CommandContext& context) { context.state.gains.clear(); },
        .is_enabled = [](const CommandContext& context) { return !context.state.gains.empty(); }},
       {.id = "head.reset_model",
        .label = "Reset masks and heads",
        .help = "Puts masks and heads back to what the model was trained with.",
        .words = "Back to the notebook's numbers",
-       .menu = {.menu = "Edit", .label = "Reset masks and heads", .section = 2},
+       .menu = {"Edit", "Reset masks and heads", 2},
        .run = [](const CommandContext& context) { restore_training(context.state); },
        .is_enabled = [](const CommandContext& context) { return !model_changes(context.state).empty(); },
        .tell = [](const State&, bool is_changed) -> std::string { return is_changed ? "Masks and heads reset" : ""; }},

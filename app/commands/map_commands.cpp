@@ -9,7 +9,7 @@ Command map_of(std::string id, attention::Stage stage, bool is_norm, const char*
   return {.id = std::move(id),
           .label = label,
           .help = meaning,
-          .menu = {.menu = "View", .submenu = "Map", .label = menu_label, .section = 1},
+          .menu = {"View", menu_label, 1, "Map"},
           .works_while_loading = true,
           .run =
               [stage, is_norm](const CommandContext& context) {
@@ -34,40 +34,23 @@ Command stage(attention::Stage stage, const char* label, const char* menu_label,
   return map_of("map.stage." + name, stage, false, label, menu_label, meaning);
 }
 
-void add_stages(std::vector<Command>& list) {
-  using attention::Stage;
-  list.push_back(stage(Stage::Scores, "Map of raw scores", "Raw scores", "Query times key, before the scale."));
-  list.push_back(stage(Stage::ContentPosition, "Map of content to position", "Content to position",
-                       "Query times the vector of the distance to the key (DeBERTa, BERT with relative keys)."));
-  list.push_back(stage(Stage::PositionContent, "Map of position to content", "Position to content",
-                       "Key times the vector of the query's distance to it (DeBERTa, BERT with relative keys)."));
-  list.push_back(
-      stage(Stage::Scaled, "Map of scaled scores", "Scaled scores", "Raw scores times the scale, usually 1/\u221Ad_k."));
-  list.push_back(
-      stage(Stage::Masked, "Map of masked scores", "Masked scores", "Scaled scores with the fill where the mask denies."));
-  list.push_back(stage(Stage::Weights, "Map of weights", "Weights",
-                       "Softmax of the masked scores: what each query takes from each key."));
-  list.push_back(map_of("map.stage.norms", Stage::Weights, true, "Map of what keys add (norms)",
-                        "What keys add \u2016weight\u00b7v\u00b7W_O\u2016",
-                        "How much each key adds to the query's residual stream: the length of its value after W_O, times "
-                        "its weight (Kobayashi et al. 2020)."));
-}
-
 /// `is_fixed`: the ends are values; else those of each map, or of each row.
 Command range_command(const char* id, const char* label, const char* menu_label, const char* help, ColorRange range,
                       bool is_fixed) {
   return {.id = id,
           .label = label,
           .help = help,
-          .menu = {.menu = "View", .submenu = "Colour range", .label = menu_label, .section = 1},
+          .menu = {"View", menu_label, 1, "Colour range"},
           .works_while_loading = true,
           .run =
               [=](const CommandContext& context) {
                 auto& limits = context.state.view.color_limits;
                 context.state.set(kMapView.color_range, range);
                 if (range == ColorRange::PerRow) return;
-                if (is_fixed) limits.try_emplace(attention::Stage::Weights, chart::ValueLimits{.low = 0.0F, .high = 1.0F});
-                if (!is_fixed) limits.erase(attention::Stage::Weights);
+                if (is_fixed)
+                  limits.try_emplace(attention::Stage::Weights, chart::ValueLimits{.low = 0.0F, .high = 1.0F});
+                else
+                  limits.erase(attention::Stage::Weights);
               },
           .is_checked =
               [=](const CommandContext& context) {
@@ -75,28 +58,6 @@ Command range_command(const char* id, const char* label, const char* menu_label,
                 return context.state[kMapView.color_range] == range &&
                        (range == ColorRange::PerRow || has_limits == is_fixed);
               }};
-}
-
-void add_ranges(std::vector<Command>& list) {
-  list.push_back(
-      range_command("map.range.absolute", "Colour range: fitted to each map", "Fitted",
-                    "The strongest colour is the map's largest weight, or in a long text what 98 % of its weights "
-                    "are at most.",
-                    ColorRange::Absolute, false));
-  list.push_back(range_command("map.range.row", "Colour range: each row its own", "Each row its own",
-                               "Colours compare the cells of a row: the strongest colour is the row's largest weight.",
-                               ColorRange::PerRow, false));
-  list.push_back(range_command("map.range.fixed", "Colour range: fixed", "Fixed",
-                               "All maps of weights have the same colours, from 0 to 1 until the ends of the colour bar are "
-                               "dragged or typed.",
-                               ColorRange::Absolute, true));
-  list.push_back({.id = "map.fit",
-                  .label = "Fit the colour range to every map",
-                  .help = "Forgets the colour ranges that were dragged: each map has its own again.",
-                  .menu = {.menu = "View", .submenu = "Colour range", .label = "Fit every map", .section = 1, .part = 1},
-                  .works_while_loading = true,
-                  .run = [](const CommandContext& context) { context.state.view.color_limits.clear(); },
-                  .is_enabled = [](const CommandContext& context) { return !context.state.view.color_limits.empty(); }});
 }
 
 bool has_cross_attention(const CommandContext& context) {
@@ -126,50 +87,74 @@ Command context_menu(const char* id, const char* label, MenuTarget target, bool 
           .is_enabled = is_enabled};
 }
 
-void add_context_menus(std::vector<Command>& list) {
-  list.push_back(context_menu("menu.cell", "Menu of the pinned cell", MenuTarget::Cell, [](const CommandContext& context) {
-    return has_run(context) && context.state.view.pinned.has_value();
-  }));
-  list.push_back(
-      context_menu("menu.range", "Menu of the dragged range", MenuTarget::Range,
-                   [](const CommandContext& context) { return has_run(context) && context.transient.range.has_value(); }));
-  list.push_back(context_menu("menu.head", "Menu of the selected head", MenuTarget::Head,
-                              [](const CommandContext& context) { return has_run(context); }));
-  list.push_back({.id = "map.unpin",
-                  .label = "Unpin the cell",
-                  .help = "The pinned cell is let go.",
-                  .words = "Automatic",
-                  .menus_of = kOfCell,
-                  .run = [](const CommandContext& context) { context.state.view.pinned.reset(); },
-                  .is_enabled = [](const CommandContext& context) { return context.state.view.pinned.has_value(); }});
-}
-
 }  // namespace
 
 std::vector<Command> map_commands() {
-  std::vector<Command> list;
-  add_context_menus(list);
-  list.push_back({.id = "map.alignment",
-                  .label = "Show the alignment (mean of cross-attention)",
-                  .help = "The mean of all heads of cross-attention: which source words each written word comes from.",
-                  .menu = {.menu = "View", .label = "Alignment (mean of cross-attention)", .section = 0},
-                  .run = show_alignment,
-                  .is_enabled = has_cross_attention,
-                  .is_checked = shows_alignment});
-  add_stages(list);
-  add_ranges(list);
-  list.push_back(setting_toggle("map.words", kMapView.groups_words, "Words and bars"));
-  list.push_back(setting_toggle("map.bars", kMapView.shows_marginals, "Words and bars"));
-  list.push_back({.id = "map.verify",
-                  .label = "Check the head against double precision, or stop",
-                  .help = "Computes the selected head's weights again in double precision; the status bar shows the largest "
-                          "difference.",
-                  .menu = {.menu = "View", .label = "Check against double precision", .section = 1},
-                  .works_while_loading = true,
-                  .run = [](const CommandContext& context) { context.window.toggle_verification(); },
-                  .is_checked = [](const CommandContext& context) { return context.window.verifies_head(); }});
-  list.push_back(setting_toggle("map.numbers", kMapView.show_numbers));
-  return list;
+  using attention::Stage;
+  return {
+      context_menu("menu.cell", "Menu of the pinned cell", MenuTarget::Cell, has_pin),
+      context_menu("menu.range", "Menu of the dragged range", MenuTarget::Range,
+                   [](const CommandContext& context) { return has_run(context) && context.transient.range.has_value(); }),
+      context_menu("menu.head", "Menu of the selected head", MenuTarget::Head, has_run),
+      {.id = "map.unpin",
+       .label = "Unpin the cell",
+       .help = "The pinned cell is let go.",
+       .words = "Automatic",
+       .menus_of = kOfCell,
+       .run = [](const CommandContext& context) { context.state.view.pinned.reset(); },
+       .is_enabled = [](const CommandContext& context) { return context.state.view.pinned.has_value(); }},
+      {.id = "map.alignment",
+       .label = "Show the alignment (mean of cross-attention)",
+       .help = "The mean of all heads of cross-attention: which source words each written word comes from.",
+       .menu = {"View", "Alignment (mean of cross-attention)", 0},
+       .run = show_alignment,
+       .is_enabled = has_cross_attention,
+       .is_checked = shows_alignment},
+      stage(Stage::Scores, "Map of raw scores", "Raw scores", "Query times key, before the scale."),
+      stage(Stage::ContentPosition, "Map of content to position", "Content to position",
+            "Query times the vector of the distance to the key (DeBERTa, BERT with relative keys)."),
+      stage(Stage::PositionContent, "Map of position to content", "Position to content",
+            "Key times the vector of the query's distance to it (DeBERTa, BERT with relative keys)."),
+      stage(Stage::Scaled, "Map of scaled scores", "Scaled scores", "Raw scores times the scale, usually 1/\u221Ad_k."),
+      stage(Stage::Masked, "Map of masked scores", "Masked scores", "Scaled scores with the fill where the mask denies."),
+      stage(Stage::Weights, "Map of weights", "Weights",
+            "Softmax of the masked scores: what each query takes from each key."),
+      map_of("map.stage.norms", Stage::Weights, true, "Map of what keys add (norms)",
+             "What keys add \u2016weight\u00b7v\u00b7W_O\u2016",
+             "How much each key adds to the query's residual stream: the length of its value after W_O, times "
+             "its weight (Kobayashi et al. 2020)."),
+      range_command("map.range.absolute", "Colour range: to each head's largest weight", "To the largest",
+                    "The strongest colour is the head's largest weight, without rows that see a single key.",
+                    ColorRange::Largest, false),
+      range_command("map.range.quantile", "Colour range: to 98 % of the weights", "To 98 %",
+                    "The strongest colour is what 98 % of the map's weights are at most: of a long text, whose "
+                    "weights are small.",
+                    ColorRange::Quantile, false),
+      range_command("map.range.row", "Colour range: each row its own", "Each row its own",
+                    "Colours compare the cells of a row: the strongest colour is the row's largest weight.",
+                    ColorRange::PerRow, false),
+      range_command("map.range.fixed", "Colour range: fixed", "Fixed",
+                    "All maps of weights have the same colours, from 0 to 1 until the ends of the colour bar are "
+                    "dragged or typed.",
+                    ColorRange::Largest, true),
+      {.id = "map.fit",
+       .label = "Fit the colour range to every map",
+       .help = "Forgets the colour ranges that were dragged: each map has its own again.",
+       .menu = {"View", "Fit every map", 1, "Colour range", 1},
+       .works_while_loading = true,
+       .run = [](const CommandContext& context) { context.state.view.color_limits.clear(); },
+       .is_enabled = [](const CommandContext& context) { return !context.state.view.color_limits.empty(); }},
+      setting_toggle("map.words", kMapView.groups_words, "Words and bars"),
+      setting_toggle("map.bars", kMapView.shows_marginals, "Words and bars"),
+      {.id = "map.verify",
+       .label = "Check the head against double precision, or stop",
+       .help = "Computes the selected head's weights again in double precision; the status bar shows the largest "
+               "difference.",
+       .menu = {"View", "Check against double precision", 1},
+       .works_while_loading = true,
+       .run = of_window(&CommandHost::toggle_verification),
+       .is_checked = of_window(&CommandHost::verifies_head)},
+      setting_toggle("map.numbers", kMapView.show_numbers)};
 }
 
 }  // namespace headlight::app

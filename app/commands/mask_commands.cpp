@@ -32,7 +32,7 @@ void toggle_brush(const CommandContext& context) {
   context.state.view.tab = kHeadView;
 }
 
-/// Adds one command for each expression of the literature; what it wrote is edited in the sidebar.
+/// Adds one command for each expression of the literature; what it wrote is edited in the mask's panel.
 void add_expressions(std::vector<Command>& commands) {
   for (const attention::ExpressionPreset& preset : attention::expression_presets()) {
     const bool is_mask = preset.use == attention::ExpressionUse::Mask;
@@ -80,7 +80,7 @@ Command ink_command(const char* id, const char* label, const char* menu_label, B
   return {.id = id,
           .label = label,
           .help = help,
-          .menu = {.menu = "Edit", .submenu = "Brush puts", .label = menu_label, .section = 3},
+          .menu = {"Edit", menu_label, 3, "Brush puts"},
           .run =
               [ink](const CommandContext& context) {
                 context.state.set(kBrush.ink, ink);
@@ -108,7 +108,7 @@ std::vector<Command> mask_commands() {
            }},
       {.id = "mask.padding",
        .label = "Padding mask on or off",
-       .help = "Whether padding is kept from being looked at.",
+       .help = "Whether padding is kept from being attended to.",
        .keys = {{Key::P, {}, "P"}},
        .run = [](const CommandContext& context) { rule(context).key_padding ^= true; },
        .is_checked = [](const CommandContext& context) { return rule(context).key_padding; },
@@ -121,41 +121,41 @@ std::vector<Command> mask_commands() {
        .label = "Take up the brush, or lay it down",
        .help = "Turns the brush on or off: with it the mask is painted onto the map.",
        .keys = {{Key::B, {}, "B"}},
-       .menu = {.menu = "Edit", .label = "Paint the mask", .section = 3},
+       .menu = {"Edit", "Paint the mask", 3},
        .run = toggle_brush,
        .is_checked = [](const CommandContext& context) { return context.transient.paints; }},
       {.id = "mask.hide_key",
        .label = "Hide the pinned cell's key from every query",
        .help = "Masks the pinned cell's column: the token gives nothing to any token.",
-       .menu = {.menu = "Edit", .submenu = "Mask", .label = "The pinned cell's column", .section = 3},
+       .menu = {"Edit", "The pinned cell's column", 3, "Mask"},
        .menus_of = kOfCell,
        .run = [](const CommandContext& context) { mask_around_pin(context, BrushShape::Column); },
        .is_enabled = has_pin_on_map},
       {.id = "mask.blind_query",
        .label = "Hide every key from the pinned cell's query",
        .help = "Masks the pinned cell's row: the token receives nothing from any token.",
-       .menu = {.menu = "Edit", .submenu = "Mask", .label = "The pinned cell's row", .section = 3},
+       .menu = {"Edit", "The pinned cell's row", 3, "Mask"},
        .menus_of = kOfCell,
        .run = [](const CommandContext& context) { mask_around_pin(context, BrushShape::Row); },
        .is_enabled = has_pin_on_map},
       {.id = "mask.hide_range",
        .label = "Mask the chosen range",
        .help = "Masks the rectangle that was chosen by dragging over the map.",
-       .menu = {.menu = "Edit", .submenu = "Mask", .label = "The chosen range", .section = 3, .part = 1},
+       .menu = {"Edit", "The chosen range", 3, "Mask", 1},
        .menus_of = kOfRange,
        .run = [](const CommandContext& context) { paint_range(context, false); },
        .is_enabled = has_range},
       {.id = "mask.show_range",
        .label = "Show the chosen range",
        .help = "Shows every cell of the rectangle that was chosen by dragging over the map, also later tokens.",
-       .menu = {.menu = "Edit", .submenu = "Mask", .label = "Show the chosen range", .section = 3, .part = 1},
+       .menu = {"Edit", "Show the chosen range", 3, "Mask", 1},
        .menus_of = kOfRange,
        .run = [](const CommandContext& context) { paint_range(context, true); },
        .is_enabled = has_range},
       {.id = "mask.part_documents",
        .label = "Make documents of what separator tokens part",
        .help = "A token sees only tokens of its own document; documents begin after separators such as </s>.",
-       .menu = {.menu = "Edit", .submenu = "Mask", .label = "Documents after separators", .section = 3, .part = 2},
+       .menu = {"Edit", "Documents after separators", 3, "Mask", 2},
        .run =
            [](const CommandContext& context) {
              attention::set_documents(selected_mask(context.state), context.state.selection.batch,
@@ -171,7 +171,7 @@ std::vector<Command> mask_commands() {
       {.id = "mask.join_documents",
        .label = "Join all documents",
        .help = "Every token sees those of all documents again.",
-       .menu = {.menu = "Edit", .submenu = "Mask", .label = "Join documents", .section = 3, .part = 2},
+       .menu = {"Edit", "Join documents", 3, "Mask", 2},
        .run =
            [](const CommandContext& context) {
              attention::set_documents(selected_mask(context.state), context.state.selection.batch, {});
@@ -187,7 +187,7 @@ std::vector<Command> mask_commands() {
        .label = "Reset the masks",
        .help = "Puts all masks back to what the model was trained with.",
        .keys = {{Key::R, kControlShift, "Ctrl+Shift+R"}},
-       .menu = {.menu = "Edit", .label = "Reset masks", .section = 2},
+       .menu = {"Edit", "Reset masks", 2},
        .run = [](const CommandContext& context) { reset_masks(context.state); },
        .tell = [](const State&, bool is_changed) -> std::string {
          return is_changed ? "Masks reset" : "The masks are reset already";

@@ -23,7 +23,7 @@ bool has_arrows(const CommandContext& context) {
 
 bool has_lines(const CommandContext& context) {
   const inference::BlockShape* shape = selected_shape(context);
-  return shape && shape->batch > 1;
+  return shape && shape->batch > 1 && !find_view(context.state.view.tab).takes_pages;
 }
 
 /// Returns the number before or after `from` among `count`; stops at the ends.

@@ -12,9 +12,7 @@ bool has_room(const CommandContext& context) { return panes_of(context.state.vie
 
 constexpr const char* kNoRoom = "No more than six panes fit: close one first.";
 
-MenuEntry in_menu(std::string label, int part) {
-  return {.menu = "View", .submenu = "Panes", .label = std::move(label), .section = 2, .part = part};
-}
+MenuEntry in_menu(std::string label, int part) { return {"View", std::move(label), 2, "Panes", part}; }
 
 /// Adds, for each line of the table of views, the command that opens it in a pane of its own.
 void add_views_beside(std::vector<Command>& list) {
@@ -44,29 +42,28 @@ void go_on(const CommandContext& context) {
 }  // namespace
 
 std::vector<Command> pane_commands() {
-  std::vector<Command> list;
-  list.push_back({.id = "pane.below",
-                  .label = "The same view below",
-                  .help = "Divides the pane that has the keyboard in two, one above the other.",
-                  .words = "split",
-                  .menu = in_menu("Below: the same view", 0),
-                  .run =
-                      [](const CommandContext& context) {
-                        ViewChoices& view = context.state.view;
-                        context.transient.shows_one_pane = false;
-                        open_beside(view, pane_with_keys(view), PaneEdge::Bottom, std::string(view.tab));
-                      },
-                  .is_enabled = has_room,
-                  .refusal = kNoRoom});
-  list.push_back({.id = "pane.next",
-                  .label = "Next pane",
-                  .help = "Gives the keyboard to the next pane.",
-                  .keys = {{Key::F6, {}, "F6"}},
-                  .menu = in_menu("Next", 0),
-                  .run = go_on,
-                  .is_enabled = has_panes,
-                  .refusal = "There is one pane: drag a view's tab to an edge of it for a second."});
-  list.push_back(
+  std::vector<Command> list{
+      {.id = "pane.below",
+       .label = "The same view below",
+       .help = "Divides the pane that has the keyboard in two, one above the other.",
+       .words = "split",
+       .menu = in_menu("Below: the same view", 0),
+       .run =
+           [](const CommandContext& context) {
+             ViewChoices& view = context.state.view;
+             context.transient.shows_one_pane = false;
+             open_beside(view, pane_with_keys(view), PaneEdge::Bottom, std::string(view.tab));
+           },
+       .is_enabled = has_room,
+       .refusal = kNoRoom},
+      {.id = "pane.next",
+       .label = "Next pane",
+       .help = "Gives the keyboard to the next pane.",
+       .keys = {{Key::F6, {}, "F6"}},
+       .menu = in_menu("Next", 0),
+       .run = go_on,
+       .is_enabled = has_panes,
+       .refusal = "There is one pane: drag a view's tab to an edge of it for a second."},
       {.id = "pane.pin",
        .label = "Pin the pane's head, or let it follow",
        .help = "Keeps the selected layer and head in the pane that has the keyboard, whatever is selected later.",
@@ -78,8 +75,7 @@ std::vector<Command> pane_commands() {
            },
        .is_enabled = has_panes,
        .is_checked = [](const CommandContext& context) { return pane_with_keys(context.state.view).pinned.has_value(); },
-       .refusal = "There is one pane, which shows the selected head."});
-  list.push_back(
+       .refusal = "There is one pane, which shows the selected head."},
       {.id = "pane.maximise",
        .label = "Pane alone, or with the others",
        .help = "Gives the pane that has the keyboard the others' room, and takes it back.",
@@ -88,27 +84,38 @@ std::vector<Command> pane_commands() {
        .run = [](const CommandContext& context) { context.transient.shows_one_pane = !context.transient.shows_one_pane; },
        .is_enabled = has_panes,
        .is_checked = [](const CommandContext& context) { return context.transient.shows_one_pane; },
-       .refusal = "There is one pane, which has all the room."});
-  list.push_back({.id = "pane.close",
-                  .label = "Close the pane",
-                  .help = "Closes the pane that has the keyboard; its neighbour takes the room.",
-                  .menu = in_menu("Close", 0),
-                  .run = [](const CommandContext& context) {
-                    context.transient.shows_one_pane = false;
-                    close_pane(context.state.view, pane_with_keys(context.state.view));
-                  }});
-  list.push_back({.id = "pane.reset",
-                  .label = "One pane alone",
-                  .help = "Closes all panes but the one that has the keyboard.",
-                  .words = "reset layout",
-                  .menu = in_menu("Reset: one pane", 0),
-                  .run =
-                      [](const CommandContext& context) {
-                        context.state.view.panes = {};
-                        context.transient.shows_one_pane = false;
-                      },
-                  .is_enabled = has_panes,
-                  .refusal = "There is one pane already."});
+       .refusal = "There is one pane, which has all the room."},
+      {.id = "pane.close",
+       .label = "Close the pane",
+       .help = "Closes the pane that has the keyboard; its neighbour takes the room.",
+       .menu = in_menu("Close", 0),
+       .run =
+           [](const CommandContext& context) {
+             context.transient.shows_one_pane = false;
+             close_pane(context.state.view, pane_with_keys(context.state.view));
+           }},
+      {.id = "pane.reset",
+       .label = "One pane alone",
+       .help = "Closes all panes but the one that has the keyboard.",
+       .words = "reset layout",
+       .menu = in_menu("Reset: one pane", 0),
+       .run =
+           [](const CommandContext& context) {
+             context.state.view.panes = {};
+             context.transient.shows_one_pane = false;
+           },
+       .is_enabled = has_panes,
+       .refusal = "There is one pane already."},
+      {.id = "pane.save",
+       .label = "Save layout\u2026",
+       .help = "Writes the views on screen and their places to a file, for any session and model.",
+       .menu = in_menu("Save layout\u2026", 0),
+       .run = of_window(&CommandHost::ask_for_file, FilePurpose::SaveLayout)},
+      {.id = "pane.open",
+       .label = "Open layout\u2026",
+       .help = "Shows the views of a saved layout at their places; the text and the model stay.",
+       .menu = in_menu("Open layout\u2026", 0),
+       .run = of_window(&CommandHost::ask_for_file, FilePurpose::OpenLayout)}};
   add_views_beside(list);
   return list;
 }

@@ -6,7 +6,6 @@ namespace {
 using attention::Stage;
 using shell::Key;
 
-bool has_pin(const CommandContext& context) { return has_run(context) && context.state.view.pinned.has_value(); }
 bool has_text(const CommandContext& context) { return has_run(context) && !context.transient.search.text.empty(); }
 /// Does the map show weights? The search inside of whole maps goes by the largest weights of their squares.
 bool shows_weights(const CommandContext& context) {
@@ -25,7 +24,7 @@ Command step(std::string id, std::string label, std::string help, shell::Shortcu
           .label = std::move(label),
           .help = std::move(help),
           .keys = {key},
-          .menu = {.menu = "Edit", .label = steps > 0 ? "Next token found" : "Previous token found", .section = 3},
+          .menu = {"Edit", steps > 0 ? "Next token found" : "Previous token found", 3},
           .run =
               [steps](const CommandContext& context) {
                 context.state.view.tab = kHeadView;
@@ -41,7 +40,7 @@ Command strongest(std::string id, const char* where, std::string help, shell::Sh
           .label = std::string("Next strongest cell of the ") + where,
           .help = std::move(help),
           .keys = {key},
-          .menu = {.menu = "View", .submenu = "Next strongest cell", .label = std::string("Of the ") + where, .section = 1},
+          .menu = {"View", std::string("Of the ") + where, 1, "Next strongest cell"},
           .run =
               [of](const CommandContext& context) {
                 context.state.view.tab = kHeadView;
@@ -55,30 +54,28 @@ Command strongest(std::string id, const char* where, std::string help, shell::Sh
 }  // namespace
 
 std::vector<Command> search_commands() {
-  std::vector<Command> list;
-  list.push_back({.id = "search.open",
-                  .label = "Find a token",
-                  .help = "Looks for a token by its text and goes to its row and column on the map.",
-                  .keys = {{Key::F, shell::kControl, "Ctrl+F"}},
-                  .menu = {.menu = "Edit", .label = "Find token\u2026", .section = 3},
-                  .run = open_search,
-                  .is_enabled = has_run});
-  list.push_back(step("search.next", "Go to the next token found", "Goes on to the next token that Find has found.",
-                      {Key::F3, {}, "F3"}, 1));
-  list.push_back(step("search.previous", "Go to the previous token found", "Goes back to the token found before.",
-                      {Key::F3, shell::kShift, "Shift+F3"}, -1));
-  list.push_back(strongest("search.strongest_of_row", "row",
-                           "Pins the cell of the pinned cell's row that comes next by value; after the weakest the "
-                           "strongest again.",
-                           {Key::N, {}, "N"}, StrongestOf::Row));
-  list.push_back(strongest("search.strongest_of_column", "column",
-                           "Pins the cell of the pinned cell's column that comes next by value; after the weakest the "
-                           "strongest again.",
-                           {Key::N, shell::kShift, "Shift+N"}, StrongestOf::Column));
-  list.push_back(strongest("search.strongest_of_map", "whole map",
-                           "Pins the map's strongest cell; again, the next one. After Esc it begins anew.",
-                           {Key::M, {}, "M"}, StrongestOf::Map));
-  return list;
+  return {{.id = "search.open",
+           .label = "Find a token",
+           .help = "Looks for a token by its text and goes to its row and column on the map.",
+           .keys = {{Key::F, shell::kControl, "Ctrl+F"}},
+           .menu = {"Edit", "Find token\u2026", 3},
+           .run = open_search,
+           .is_enabled = has_run},
+          step("search.next", "Go to the next token found", "Goes on to the next token that Find has found.",
+               {Key::F3, {}, "F3"}, 1),
+          step("search.previous", "Go to the previous token found", "Goes back to the token found before.",
+               {Key::F3, shell::kShift, "Shift+F3"}, -1),
+          strongest("search.strongest_of_row", "row",
+                    "Pins the cell of the pinned cell's row that comes next by value; after the weakest the "
+                    "strongest again.",
+                    {Key::N, {}, "N"}, StrongestOf::Row),
+          strongest("search.strongest_of_column", "column",
+                    "Pins the cell of the pinned cell's column that comes next by value; after the weakest the "
+                    "strongest again.",
+                    {Key::N, shell::kShift, "Shift+N"}, StrongestOf::Column),
+          strongest("search.strongest_of_map", "whole map",
+                    "Pins the map's strongest cell; again, the next one. After Esc it begins anew.", {Key::M, {}, "M"},
+                    StrongestOf::Map)};
 }
 
 }  // namespace headlight::app

@@ -1,16 +1,6 @@
 #include "app/commands/command_list.h"
 
 namespace headlight::app {
-namespace {
-
-auto step_by(StepCommand which) {
-  return [which](const CommandContext& context) { context.window.step(which); };
-}
-auto can_step(StepCommand which) {
-  return [which](const CommandContext& context) { return context.window.can_step(which); };
-}
-
-}  // namespace
 
 std::vector<Command> step_commands() {
   using shell::kControl;
@@ -21,31 +11,31 @@ std::vector<Command> step_commands() {
        .help = "Shows the checkpoint, or the step of a live link, before this one.",
        .words = "checkpoint, Earlier",
        .keys = {{Key::PageUp, kControl, "Ctrl+Page Up"}},
-       .run = step_by(StepCommand::Earlier),
-       .is_enabled = can_step(StepCommand::Earlier),
+       .run = of_window(&CommandHost::step, StepCommand::Earlier),
+       .is_enabled = of_window(&CommandHost::can_step, StepCommand::Earlier),
        .refusal = "There is no earlier step: no other checkpoint of this model was found, or this is the first"},
       {.id = "steps.later",
        .label = "Show the later step of training",
        .help = "Shows the checkpoint, or the step of a live link, after this one.",
        .words = "checkpoint, Later",
        .keys = {{Key::PageDown, kControl, "Ctrl+Page Down"}},
-       .run = step_by(StepCommand::Later),
-       .is_enabled = can_step(StepCommand::Later),
+       .run = of_window(&CommandHost::step, StepCommand::Later),
+       .is_enabled = of_window(&CommandHost::can_step, StepCommand::Later),
        .refusal = "There is no later step: no other checkpoint of this model was found, or this is the last"},
       {.id = "steps.play",
        .label = "Play the steps of training, or stop",
        .help = "Shows one checkpoint or step after the other, at most four a second; any change stops it.",
        .words = "checkpoint, Play, Stop",
        .works_while_loading = true,
-       .run = step_by(StepCommand::Play),
-       .is_enabled = can_step(StepCommand::Play)},
+       .run = of_window(&CommandHost::step, StepCommand::Play),
+       .is_enabled = of_window(&CommandHost::can_step, StepCommand::Play)},
       {.id = "steps.save",
        .label = "Save all steps of training",
        .help = "Writes the captures of all steps of a live link and its curves into one file.",
        .words = "link, Save all steps",
-       .menu = {.menu = "File", .label = "Save all steps\u2026", .section = 1},
-       .run = step_by(StepCommand::Save),
-       .is_enabled = can_step(StepCommand::Save)},
+       .menu = {"File", "Save all steps\u2026", 1},
+       .run = of_window(&CommandHost::step, StepCommand::Save),
+       .is_enabled = of_window(&CommandHost::can_step, StepCommand::Save)},
   };
 }
 

@@ -35,7 +35,7 @@ void add_views(std::vector<Command>& list) {
     command.help = view.help;
     command.words = view.words;
     command.keys = {view.key};
-    command.menu = {.menu = "View", .submenu = std::string(view.group), .label = std::string(view.title), .section = 0};
+    command.menu = {"View", std::string(view.title), 0, std::string(view.group)};
     command.menus_of = view.menus_of;
     command.run = [id](const CommandContext& context) { context.state.view.tab = id; };
     command.is_checked = [id](const CommandContext& context) { return context.state.view.tab == id; };
@@ -45,22 +45,20 @@ void add_views(std::vector<Command>& list) {
 Command scale_command(float scale) {
   const std::string percent = fmt::format("{} %", std::lround(scale * 100.0F));
   return view_choice(fmt::format("view.scale.{}", std::lround(scale * 100.0F)), "Interface at " + percent,
-                     "Draws everything at this size.",
-                     {.menu = "View", .submenu = "Interface scale", .label = percent, .section = 3, .part = 1},
-                     &ViewChoices::ui_scale, scale);
+                     "Draws everything at this size.", {"View", percent, 3, "Interface scale", 1}, &ViewChoices::ui_scale,
+                     scale);
+}
+
+Command theme_command(const char* id, const char* label, const char* help, const char* menu_label, Theme theme) {
+  return view_choice(id, label, help, {"View", menu_label, 3}, &ViewChoices::theme, theme);
 }
 
 Command motion_command() {
-  return {.id = "view.reduce_motion",
-          .label = "Reduce motion",
-          .help = "Rows of new tokens and the steps of the Block view change without movement; another time brings it back.",
-          .menu = {.menu = "View", .label = "Reduce motion", .section = 3},
-          .works_while_loading = true,
-          .run =
-              [](const CommandContext& context) {
-                context.state.set(kBlockView.reduces_motion, !context.state[kBlockView.reduces_motion]);
-              },
-          .is_checked = [](const CommandContext& context) { return context.state[kBlockView.reduces_motion]; }};
+  Command command = setting_toggle("view.reduce_motion", kBlockView.reduces_motion);
+  command.label = command.menu.label = "Reduce motion";
+  command.help = "Rows of new tokens and the steps of the Block view change without movement; another time brings it back.";
+  command.menu.section = 3;
+  return command;
 }
 
 Command activations_command() {
@@ -79,22 +77,21 @@ void add_scales(std::vector<Command>& list) {
        .label = "Larger interface",
        .help = "Draws everything one step larger.",
        .keys = {{Key::Equal, kControl, "Ctrl++"}, {Key::Equal, kControlShift, ""}},
-       .menu = {.menu = "View", .submenu = "Interface scale", .label = "Larger", .section = 3},
+       .menu = {"View", "Larger", 3, "Interface scale"},
        .works_while_loading = true,
        .run = [](const CommandContext& context) { context.state.view.ui_scale = next_scale(context.state.view.ui_scale); }});
   list.push_back({.id = "view.smaller",
                   .label = "Smaller interface",
                   .help = "Draws everything one step smaller.",
                   .keys = {{Key::Minus, kControl, "Ctrl+-"}},
-                  .menu = {.menu = "View", .submenu = "Interface scale", .label = "Smaller", .section = 3},
+                  .menu = {"View", "Smaller", 3, "Interface scale"},
                   .works_while_loading = true,
                   .run = [](const CommandContext& context) {
                     context.state.view.ui_scale = previous_scale(context.state.view.ui_scale);
                   }});
   Command& monitor = list.emplace_back(
       view_choice("view.scale.monitor", "Interface as the monitor asks", "Follows the monitor's own scale.",
-                  {.menu = "View", .submenu = "Interface scale", .label = "As the monitor asks", .section = 3, .part = 1},
-                  &ViewChoices::ui_scale, 0.0F));
+                  {"View", "As the monitor asks", 3, "Interface scale", 1}, &ViewChoices::ui_scale, 0.0F));
   monitor.keys = {{Key::Digit0, kControl, "Ctrl+0"}};
   for (const float scale : kUiScales) list.push_back(scale_command(scale));
 }
@@ -126,12 +123,7 @@ void add_settings(std::vector<Command>& list) {
         if (option.label.empty()) continue;
         const bool is_of_view = !group->view.empty();
         MenuEntry menu;
-        if (!setting->text.menu.empty())
-          menu = {.menu = "View",
-                  .submenu = std::string(setting->text.menu),
-                  .label = std::string(option.label),
-                  .section = 1,
-                  .part = 1};
+        if (!setting->text.menu.empty()) menu = {"View", std::string(option.label), 1, std::string(setting->text.menu), 1};
         list.push_back({.id = fmt::format("{}.{}", setting->path(), option.name),
                         .label = fmt::format("{}: {}", setting->text.undo, option.label),
                         .group = is_of_view ? "Settings of views" : "Settings of maps",
@@ -160,65 +152,63 @@ std::vector<Command> view_commands() {
   std::vector<Command> list;
   add_views(list);
   constexpr int kBeforeViews = -100;  // sections of the menu
-  list.push_back({.id = "view.back",
-                  .label = "Back to what was looked at before",
-                  .help = "Goes back to the view, head and cell that were on screen before; changes nothing else.",
-                  .words = "previous place",
-                  .keys = {{Key::Left, kAlt, "Alt+Left"}},
-                  .menu = {.menu = "View", .label = "Back", .section = kBeforeViews},
-                  .run = [](const CommandContext& context) { context.window.go_back(); },
-                  .is_enabled = [](const CommandContext& context) { return context.window.can_go_back(); },
-                  .refusal = "Nothing was looked at before this."});
-  list.push_back({.id = "view.forward",
-                  .label = "Forward to what was left by going back",
-                  .help = "Goes to the view, head and cell that were left by going back.",
-                  .keys = {{Key::Right, kAlt, "Alt+Right"}},
-                  .menu = {.menu = "View", .label = "Forward", .section = kBeforeViews},
-                  .run = [](const CommandContext& context) { context.window.go_forward(); },
-                  .is_enabled = [](const CommandContext& context) { return context.window.can_go_forward(); },
-                  .refusal = "Nothing was left by going back."});
-  list.push_back({.id = "view.sidebar",
-                  .label = "Fold or open the left panel",
-                  .help = "Folds or opens the panel with the text, the model and the masks.",
-                  .keys = {{Key::B, kControl, "Ctrl+B"}},
-                  .menu = {.menu = "View", .label = "Left panel", .section = 2},
-                  .works_while_loading = true,
-                  .run = [](const CommandContext& context) { context.window.toggle_sidebar(); }});
-  list.push_back({.id = "view.grid",
-                  .label = "Fold or open the right panel",
-                  .help = "Folds or opens the grid of heads.",
-                  .keys = {{Key::G, kControl, "Ctrl+G"}},
-                  .menu = {.menu = "View", .label = "Right panel", .section = 2},
-                  .works_while_loading = true,
-                  .run = [](const CommandContext& context) { context.window.toggle_grid(); }});
-  list.push_back({.id = "view.theme",
-                  .label = "Dark, light or high contrast",
-                  .help = "Changes from the dark window to the light one, to the one of high contrast, and back.",
-                  .keys = {{Key::T, {}, "T"}},
-                  .works_while_loading = true,
-                  .run = [](const CommandContext& context) {
-                    Theme& theme = context.state.view.theme;
-                    theme = theme == Theme::Dark ? Theme::Light : theme == Theme::Light ? Theme::HighContrast : Theme::Dark;
-                  }});
-  const auto add_theme = [&](const char* id, const char* label, const char* help, const char* menu_label, Theme theme) {
-    list.push_back(
-        view_choice(id, label, help, {.menu = "View", .label = menu_label, .section = 3}, &ViewChoices::theme, theme));
-  };
-  add_theme("view.theme.dark", "Dark window", "A dark window.", "Dark", Theme::Dark);
-  add_theme("view.theme.light", "Light window", "A light window.", "Light", Theme::Light);
-  add_theme("view.theme.high_contrast", "Window of high contrast", "Black grounds, white lines and text: for projectors.",
-            "High contrast", Theme::HighContrast);
-  list.push_back(activations_command());
-  list.push_back(motion_command());
-  list.push_back(
-      {.id = "view.presentation",
-       .label = "Presentation on or off",
-       .help = "Shows the view, and a lesson's card, alone in large type for a class; Ctrl+B folds the card, Esc or F5 "
-               "leaves it.",
-       .keys = {{Key::F5, {}, "F5"}},
-       .menu = {.menu = "View", .label = "Presentation", .section = 2},
-       .run = [](const CommandContext& context) { context.window.toggle_presentation(); },
-       .is_checked = [](const CommandContext& context) { return context.window.is_presenting(); }});
+  list.insert(
+      list.end(),
+      {{.id = "view.back",
+        .label = "Back to what was looked at before",
+        .help = "Goes back to the view, head and cell that were on screen before; changes nothing else.",
+        .words = "previous place",
+        .keys = {{Key::Left, kAlt, "Alt+Left"}},
+        .menu = {"View", "Back", kBeforeViews},
+        .run = of_window(&CommandHost::go_back),
+        .is_enabled = of_window(&CommandHost::can_go_back),
+        .refusal = "Nothing was looked at before this."},
+       {.id = "view.forward",
+        .label = "Forward to what was left by going back",
+        .help = "Goes to the view, head and cell that were left by going back.",
+        .keys = {{Key::Right, kAlt, "Alt+Right"}},
+        .menu = {"View", "Forward", kBeforeViews},
+        .run = of_window(&CommandHost::go_forward),
+        .is_enabled = of_window(&CommandHost::can_go_forward),
+        .refusal = "Nothing was left by going back."},
+       {.id = "view.sidebar",
+        .label = "Fold or open the left panel",
+        .help = "Folds or opens the panel at the left: a lesson's card, or a chip's settings that are kept there.",
+        .keys = {{Key::B, kControl, "Ctrl+B"}},
+        .menu = {"View", "Left panel", 2},
+        .works_while_loading = true,
+        .run = of_window(&CommandHost::toggle_sidebar)},
+       {.id = "view.grid",
+        .label = "Fold or open the right panel",
+        .help = "Folds or opens the grid of heads.",
+        .keys = {{Key::G, kControl, "Ctrl+G"}},
+        .menu = {"View", "Right panel", 2},
+        .works_while_loading = true,
+        .run = of_window(&CommandHost::toggle_grid)},
+       {.id = "view.theme",
+        .label = "Dark, light or high contrast",
+        .help = "Changes from the dark window to the light one, to the one of high contrast, and back.",
+        .keys = {{Key::T, {}, "T"}},
+        .works_while_loading = true,
+        .run =
+            [](const CommandContext& context) {
+              Theme& theme = context.state.view.theme;
+              theme = theme == Theme::Dark ? Theme::Light : theme == Theme::Light ? Theme::HighContrast : Theme::Dark;
+            }},
+       theme_command("view.theme.dark", "Dark window", "A dark window.", "Dark", Theme::Dark),
+       theme_command("view.theme.light", "Light window", "A light window.", "Light", Theme::Light),
+       theme_command("view.theme.high_contrast", "Window of high contrast",
+                     "Black grounds, white lines and text: for projectors.", "High contrast", Theme::HighContrast),
+       activations_command(),
+       motion_command(),
+       {.id = "view.presentation",
+        .label = "Presentation on or off",
+        .help = "Shows the view, and a lesson's card, alone in large type for a class; Ctrl+B folds the card, Esc or F5 "
+                "leaves it.",
+        .keys = {{Key::F5, {}, "F5"}},
+        .menu = {"View", "Presentation", 2},
+        .run = of_window(&CommandHost::toggle_presentation),
+        .is_checked = of_window(&CommandHost::is_presenting)}});
   add_scales(list);
   add_settings(list);
   return list;

@@ -75,7 +75,9 @@ bool EarlyRun::answer(std::span<const Query> queries) {
               [&] { return tiles_.add_evaluated(query, quantity(query.quantity).evaluate(query, subject)); });
   }
   if (queue.is_empty()) return false;
-  queue.answer_some({.run = *run_}, {.cells = kMaxEarlyCells});
+  constexpr int kSteps = 3;  // of a map's tile, its column of row sums, rows that may see a single key
+  for (int step = 0; step < kSteps && !queue.is_empty(); ++step)
+    queue.answer_some({.run = *run_}, {.cells = kMaxEarlyCells});
   return true;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <utility>
 
 #include "app/engine/compared_run.h"
@@ -206,10 +207,24 @@ void QueryQueue::answer_passes(Waitings::iterator asking, const Reads& reads, co
 }
 
 void QueryQueue::answer(const inference::Run& run, const std::vector<Part>& batch, const Reads& reads) {
+  // Several tasks may ask for the same tile: the tiles of a map for what is said of its head.
+  std::map<attention::TileRequest, std::size_t> known;
+  std::vector<attention::TileRequest> different;
+  std::vector<std::size_t> place;
+  for (const attention::TileRequest& tile : reads.tiles) {
+    const auto [found, is_new] = known.emplace(tile, different.size());
+    if (is_new) different.push_back(tile);
+    place.push_back(found->second);
+  }
   inference::Run::Answers answers;
   if (!reads.is_empty()) {
     answers =
-        run.answer({.tiles = reads.tiles, .states = reads.logits, .residuals = reads.residuals, .products = reads.products});
+        run.answer({.tiles = different, .states = reads.logits, .residuals = reads.residuals, .products = reads.products});
+  }
+  if (different.size() < place.size()) {
+    std::vector<attention::Tile> all;
+    for (const std::size_t at : place) all.push_back(answers.tiles[at]);
+    answers.tiles = std::move(all);
   }
   const std::size_t width = reads.logits.empty() ? 0 : answers.logits.values.size() / reads.logits.size();
   std::span<const float> logits = answers.logits.values;

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "chart/value_scale.h"
+
 namespace headlight::app {
 namespace {
 
@@ -42,21 +44,6 @@ void add_rows(TileFacts& facts, const attention::Tile& tile) {
     for (std::uint32_t column = 0; column < request.columns; ++column) received[column] += double{weights[column]};
   }
   facts.received.assign(received.begin(), received.end());
-}
-
-float high_weight(const attention::Tile& weights) {
-  constexpr std::size_t kSamples = 4096;
-  constexpr std::size_t kMinCells = 16;
-  std::vector<float> samples;
-  const std::size_t step = std::max<std::size_t>(weights.values.size() / kSamples, 1);
-  for (std::size_t cell = 0; cell < weights.values.size(); cell += step) {
-    const bool is_masked = !weights.masked.empty() && weights.masked[cell] != 0;
-    if (!is_masked && std::isfinite(weights.values[cell])) samples.push_back(weights.values[cell]);
-  }
-  if (samples.size() < kMinCells) return 0.0F;
-  const auto most = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() * 98 / 100);
-  std::ranges::nth_element(samples, most);
-  return *most;
 }
 
 std::size_t bytes_of(const EngineTile& known) {
@@ -211,7 +198,7 @@ TileFacts make_tile_facts(const attention::Tile& tile) {
   if (request.stage != attention::Stage::Weights || tile.row_sum.empty()) return facts;
   const bool has_means = !request.is_exact() && request.pooling == attention::Pooling::Mean;
   facts.largest_weight = has_means ? facts.range.high : largest_weight(tile);
-  facts.high_weight = high_weight(tile);
+  facts.high_weight = chart::high_value(tile.values, tile.masked);
   facts.concentration = concentration(tile, request.rows, std::max(request.rows, 1U));
   facts.row_scales = row_normalizers(tile);
   const bool is_exact = request.is_exact() && tile.values.size() == std::size_t{request.rows} * request.columns;
@@ -233,9 +220,15 @@ ValueRange visible_range(const attention::Tile& tile) {
 }
 
 float largest_weight(const attention::Tile& tile) {
+  if (tile.largest > 0.0F) return tile.largest;
   float least_sum = std::numeric_limits<float>::infinity();
   for (const float sum : tile.row_sum) least_sum = sum > 0.0F ? std::min(least_sum, sum) : least_sum;
   return 1.0F / least_sum;
+}
+
+chart::ValueLimits weight_limits(const TileFacts& facts, ColorRange range) {
+  const float high = range == ColorRange::Quantile && facts.high_weight > 0.0F ? facts.high_weight : facts.largest_weight;
+  return {.low = 0.0F, .high = high > 0.0F ? high : 1.0F};
 }
 
 std::vector<float> row_normalizers(const attention::Tile& tile) {

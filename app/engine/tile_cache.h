@@ -22,9 +22,7 @@ struct RowStatistics {
 /// Facts about a whole tile that views need in every frame, computed once, when the tile is evaluated.
 struct TileFacts {
   float largest_weight = 0.0F;  ///< as largest_weight(), of weights; of a tile of means its largest value
-  /// What 98 % of the weights are at most, of some thousands, evenly spaced; 0 where fewer than 16 of these are visible and
-  /// finite.
-  float high_weight = 0.0F;
+  float high_weight = 0.0F;     ///< chart::high_value(), of weights
   bool has_masked = false;
   bool has_odd = false;           ///< NaN or infinite cells that aren't masked
   bool has_missing = false;       ///< masked cells that are NaN: the capture, or the run that is compared with, has none
@@ -48,8 +46,12 @@ bool comes_after_mask(attention::Stage stage);
 /// The finite values of a tile without its masked cells.
 ValueRange visible_range(const attention::Tile& tile);
 
-/// The largest weight of a tile's rows, 1/l; 0 when all rows are fully masked.
+/// The largest weight of a tile's rows: Tile::largest, else 1/l; 0 when all rows are fully masked.
 float largest_weight(const attention::Tile& tile);
+
+/// The colours' range of a head's weights, the same in its map, thumbnail, pair and figure: from 0 to the largest one, or as
+/// the user chose to what 98 % of those on screen are at most.
+chart::ValueLimits weight_limits(const TileFacts& facts, ColorRange range);
 
 /// Factor of each tile row that makes its largest weight 1: l, of pooled rows the least l; 0 for rows without weights.
 std::vector<float> row_normalizers(const attention::Tile& tile);

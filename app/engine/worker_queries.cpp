@@ -30,10 +30,9 @@ void follow_shape(TileQuery& tile, const BlockShapes& before, const BlockShapes&
   tile.columns = new_extent->columns;
 }
 
-/// Has the run that is compared with a matrix of this quantity? A capture may have weights alone. Null: there is no such
-/// run.
+/// Has the run that is compared with a matrix of this quantity? Null: there is no such run.
 bool has_matrix(const inference::Run* baseline, const TileQuery& tile) {
-  return baseline != nullptr && quantity(tile.quantity).shape(baseline->shape(tile.block)).has_value();
+  return baseline != nullptr && app::has_matrix(baseline->shape(tile.block), tile.quantity);
 }
 
 const model::TokenBatch& read_by_last_stack(const model::ModelInput& input) {

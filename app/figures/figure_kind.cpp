@@ -72,37 +72,66 @@ std::string figure_refusal(const FigureKind& kind, const ExportBlocks& blocks) {
 
 namespace {
 
-/// The figure with maps as large as its width leaves room for.
+/// The search for maps as large as a chosen width leaves room for: the caller draws with next() while there is one.
+class WidthSearch {
+ public:
+  WidthSearch(std::string_view of, float width_mm) : of_(of), width_mm_(width_mm), largest_(4.0F * width_mm) {}
+
+  /// The longer side of a map, mm; of several panels in a row each has a part of it.
+  std::optional<float> next() const {
+    constexpr int kTries = 10;  // to less than a hundredth of the largest
+    if (tries_ > kTries) return std::nullopt;
+    return tries_ == 0 ? fitting_ : 0.5F * (fitting_ + largest_);
+  }
+  /// Throws UsageError where not even the smallest maps fit.
+  void take(std::unique_ptr<exporting::Drawing> drawing) {
+    const float edge = *next();
+    const bool fits = drawing->size().x < width_mm_ * exporting::kUnitsPerMillimetre + 0.01F;
+    if (!fits && tries_ == 0) {
+      throw UsageError(
+          "{}: {:g} mm are too narrow, at least {:.0f} mm are needed; choose a larger --width, fewer heads, or --hide "
+          "labels,bar",
+          of_, width_mm_, std::ceil(drawing->size().x / exporting::kUnitsPerMillimetre));
+    }
+    (fits ? fitting_ : largest_) = edge;
+    if (fits) found_ = std::move(drawing);
+    ++tries_;
+  }
+  std::unique_ptr<exporting::Drawing> found() { return std::move(found_); }
+
+ private:
+  std::string_view of_;
+  float width_mm_, largest_, fitting_ = kMinMapEdge_mm;
+  int tries_ = 0;
+  std::unique_ptr<exporting::Drawing> found_;
+};
+
 DrawingTask draw_as_wide(const FigureKind& kind, const FigureSubject& subject, FigureNumbers& numbers) {
-  constexpr int kTries = 10;  // to less than a hundredth of the largest
-  const float width_mm = subject.options[kFigureDetails.width_mm], width = width_mm * exporting::kUnitsPerMillimetre;
   ExportOptions sized = subject.options;
   const FigureSubject own{subject.source, subject.baseline_input, subject.blocks, subject.matrix, sized, subject.format};
-  const auto draw = [&](float edge) {
-    sized.set(kFigureLook.map_edge_mm, edge);
-    return kind.draw(own, numbers);
-  };
-  const auto fits = [&](const exporting::Drawing& drawing) { return drawing.size().x < width + 0.01F; };
-  float fitting = kMinMapEdge_mm, largest = 4.0F * width_mm;  // of several panels in a row each has a part of it
-  std::unique_ptr<exporting::Drawing> drawing = co_await draw(fitting);
-  if (!drawing) co_return nullptr;
-  if (!fits(*drawing)) {
-    throw UsageError(
-        "{}: {:g} mm are too narrow, at least {:.0f} mm are needed; choose a larger --width, fewer heads, or --hide "
-        "labels,bar",
-        kind.id, width_mm, std::ceil(drawing->size().x / exporting::kUnitsPerMillimetre));
+  WidthSearch search(kind.id, sized[kFigureDetails.width_mm]);
+  while (const std::optional<float> edge = search.next()) {
+    sized.set(kFigureLook.map_edge_mm, *edge);
+    std::unique_ptr<exporting::Drawing> drawing = co_await kind.draw(own, numbers);
+    if (!drawing) co_return nullptr;
+    search.take(std::move(drawing));
   }
-  for (int i = 0; i < kTries; ++i) {
-    const float middle = 0.5F * (fitting + largest);
-    std::unique_ptr<exporting::Drawing> larger = co_await draw(middle);
-    const bool is_better = larger && fits(*larger);
-    (is_better ? fitting : largest) = middle;
-    if (is_better) drawing = std::move(larger);
-  }
-  co_return drawing;
+  co_return search.found();
 }
 
 }  // namespace
+
+std::unique_ptr<exporting::Drawing> on_page(const exporting::Drawing& figure, std::string_view of, const Choices& options) {
+  exporting::FigureStyle page = page_style(options);
+  const std::string title = options[kFigureLook.title];
+  if (page.width <= 0.0F) return figure.on_page(page, title);
+  WidthSearch search(of, options[kFigureDetails.width_mm]);
+  while (const std::optional<float> edge = search.next()) {
+    page.map_edge = *edge * exporting::kUnitsPerMillimetre;
+    search.take(figure.on_page(page, title));
+  }
+  return search.found();
+}
 
 DrawingTask draw_figure(const FigureKind& kind, const FigureSubject& subject, FigureNumbers& numbers) {
   if (kind.draw == nullptr) throw Error("{}: only headlight export --views and the view {} draw it", kind.id, kind.view);

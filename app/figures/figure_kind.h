@@ -15,6 +15,8 @@ class CaptureFile;
 
 namespace headlight::app {
 
+class JsonReader;
+
 /// The source of a figure's numbers: the run that the task names, which begin() gets. Numbers that were read are kept, so
 /// that a figure may be drawn again. Without begin() all numbers are 0 and there are no others: they lay a figure out as its
 /// own would.
@@ -106,7 +108,11 @@ std::string figure_file(const FigureKind& kind, const exporting::FileNaming& nam
                         std::string_view extension);
 
 /// How figures look: an object, a member for each option.
+nlohmann::json describe_look(const Choices& look);
+/// The same with what their numbers are.
 nlohmann::json describe_style(const ExportOptions& options);
+/// Reads what describe_look() wrote; members that aren't there stay. Throws Error naming the member that is wrong.
+void read_look(const JsonReader& figure, Choices& look);
 
 /// A session file's text with the member "figure": what the figure shows, and how. Empty where the options have no session.
 std::string figure_session(const ExportOptions& options, const ExportBlocks& blocks, const MatrixRef& matrix,
@@ -125,6 +131,13 @@ Task<std::vector<exporting::FigureMap>> read_maps(FigureNumbers& numbers, const 
                                                   std::vector<QuantityId> instead);
 /// Cells that read_maps() evaluates of a stage's matrix.
 double figure_cells(const ExportBlocks& blocks, attention::Stage stage);
+
+/// Ground, letters, parts and size as the options say; colours are those of any figure.
+exporting::FigureStyle page_style(const Choices& options);
+
+/// A view's figure on the page that the options say: where they have a width, with maps as large as it leaves room for.
+/// Throws UsageError where it has none; `of` is the view's id.
+std::unique_ptr<exporting::Drawing> on_page(const exporting::Drawing& figure, std::string_view of, const Choices& options);
 
 /// Colours, ground, letters and size as the options say.
 exporting::FigureStyle figure_style(const ExportBlocks& blocks, attention::Stage stage, const ExportOptions& options);

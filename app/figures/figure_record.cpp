@@ -54,30 +54,40 @@ const FigureKind& view_member(const JsonReader& figure) {
 }
 
 void read_style(const JsonReader& figure, attention::Stage stage, ExportOptions& options) {
-  for (const SettingGroup* group : kFigureStyle) {
-    for (const AnySetting* setting : group->settings) read_setting(*setting, figure, options);
-  }
+  read_look(figure, options);
   figure.read("norms", options.weighs_values);
   if (const json* limits = figure.find("limits")) {
     const bool are_two = limits->is_array() && limits->size() == 2 && (*limits)[0].is_number() && (*limits)[1].is_number();
     if (!are_two || !((*limits)[0].get<float>() < (*limits)[1].get<float>())) figure.fail("limits", "[low, high]", *limits);
     options.color_limits[stage] = {.low = (*limits)[0].get<float>(), .high = (*limits)[1].get<float>()};
   }
-  const json* parts = figure.find("parts");
-  if (parts == nullptr) return;
-  const JsonReader reader(*parts, figure.path("parts"));
-  for (const AnySetting* part : kFigureParts.settings) read_setting(*part, reader, options);
 }
 
 }  // namespace
 
-json describe_style(const ExportOptions& options) {
-  json style = {{"norms", options.weighs_values}};
+void read_look(const JsonReader& figure, Choices& look) {
   for (const SettingGroup* group : kFigureStyle) {
-    for (const AnySetting* setting : group->settings) style[setting->text.key] = write_setting(*setting, options);
+    for (const AnySetting* setting : group->settings) read_setting(*setting, figure, look);
   }
-  if (options[kFigureDetails.width_mm] > 0.0F) style["size_mm"] = 0.0F;  // it follows from the width
-  for (const AnySetting* part : kFigureParts.settings) style["parts"][part->text.key] = write_setting(*part, options);
+  const json* parts = figure.find("parts");
+  if (parts == nullptr) return;
+  const JsonReader reader(*parts, figure.path("parts"));
+  for (const AnySetting* part : kFigureParts.settings) read_setting(*part, reader, look);
+}
+
+json describe_look(const Choices& look) {
+  json style;
+  for (const SettingGroup* group : kFigureStyle) {
+    for (const AnySetting* setting : group->settings) style[setting->text.key] = write_setting(*setting, look);
+  }
+  if (look[kFigureDetails.width_mm] > 0.0F) style["size_mm"] = 0.0F;  // it follows from the width
+  for (const AnySetting* part : kFigureParts.settings) style["parts"][part->text.key] = write_setting(*part, look);
+  return style;
+}
+
+json describe_style(const ExportOptions& options) {
+  json style = describe_look(options);
+  style["norms"] = options.weighs_values;
   return style;
 }
 
@@ -87,9 +97,9 @@ std::string figure_session(const ExportOptions& options, const ExportBlocks& blo
   const bool is_of_head = kind.scope == FigureScope::Head;
   json figure = {{"view", kind.id},
                  {"stage", attention::to_string(matrix.stage)},
-                 {"attention", enum_name<model::BlockKind>(kKinds, matrix.block.kind)},
+                 {"attention", enum_name(kKinds, matrix.block.kind)},
                  {"batch", matrix.batch},
-                 {"mean", enum_name<HeadMean>(kMeans, blocks.mean)},
+                 {"mean", enum_name(kMeans, blocks.mean)},
                  // A pair has the other run as well, whatever else is written.
                  {"difference", blocks.is_difference || &kind == &kPairFigure}};
   if (kind.scope != FigureScope::Attention) {
@@ -125,8 +135,8 @@ ExportOptions options_of_figure(const json& member, const SharedValue<BaselineRu
   }
   const attention::Stage stage = stage_member(figure);
   options.stages = {stage};
-  figure.read_enum<model::BlockKind>("attention", options.kind.emplace(model::BlockKind::EncoderSelf), kKinds);
-  figure.read_enum<HeadMean>("mean", options.mean, kMeans);
+  figure.read_enum("attention", options.kind.emplace(model::BlockKind::EncoderSelf), kKinds);
+  figure.read_enum("mean", options.mean, kMeans);
   options.views = {&view_member(figure)};
   if (options.views.front()->scope == FigureScope::Attention) {
     options.layers = set_member(figure, "layers");

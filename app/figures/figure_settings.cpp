@@ -11,9 +11,11 @@ double parse_length(const std::string& flag, const std::string& text, float leas
     float millimetres;
   };
   constexpr float kInch = 25.4F;
-  constexpr std::array kUnits = {Unit{"mm", 1.0F}, Unit{"cm", 10.0F}, Unit{"in", kInch},
-                                 Unit{"pt", kInch / 72.27F},  // LaTeX's, in which it prints lengths
-                                 Unit{"px", kInch / 96.0F}};
+  constexpr auto kUnits = std::to_array<Unit>({{"mm", 1.0F},
+                                               {"cm", 10.0F},
+                                               {"in", kInch},
+                                               {"pt", kInch / 72.27F},  // LaTeX's, in which it prints lengths
+                                               {"px", kInch / 96.0F}});
   for (const Unit& unit : kUnits) {
     if (!text.ends_with(unit.name)) continue;
     const std::string number = text.substr(0, text.size() - unit.name.size());

@@ -9,6 +9,8 @@ namespace headlight::app {
 
 /// Limits of a figure's size and resolution.
 inline constexpr float kMinMapEdge_mm = 10.0F, kMaxMapEdge_mm = 1'000.0F, kMinWidth_mm = 30.0F;
+/// Widths of a journal's column and of its page.
+inline constexpr float kColumn_mm = 84.0F, kPage_mm = 174.0F;
 inline constexpr std::uint32_t kMinDpi = 48, kMaxDpi = 960;
 
 /// Read a theme's name; a length on paper in mm, of which a number alone is one too: "84mm", "8.4cm", "3.3in", "239pt",
@@ -20,7 +22,7 @@ SettingValue parse_edge(const std::string& flag, const std::string& text);
 // How exported figures look: members of ExportOptions, of the figure's own record in its file, fields of the Export dialog,
 // and flags.
 
-/// The options that the dialog's preview has beside the figure.
+/// The page, its letters and the names on it.
 struct FigureDetails : SettingGroup {
   FigureDetails() : SettingGroup{.name = "export"} {}
 
@@ -83,10 +85,18 @@ struct FigureDetails : SettingGroup {
        .label = "Colour scale",
        .flag = "--color-scale",
        .flag_help = "colours spread evenly over the weights, their square roots or their logarithms (default {usual})"}};
+  Setting<bool> is_quantile{
+      *this,
+      {.key = "quantile",
+       .label = "Colours to 98 %",
+       .help = "The strongest colour is what 98 % of a map's weights are at most: of a long text, whose weights are small.",
+       .flag = "--quantile",
+       .flag_help = "colours end at what 98 % of a map's weights are at most instead of at its largest",
+       .flag_is_plain = true}};
 };
 inline const FigureDetails kFigureDetails;
 
-/// The options that the dialog has beside the list of what is written.
+/// The title, sizes and colours of what is on the page.
 struct FigureLook : SettingGroup {
   FigureLook() : SettingGroup{.name = "export"} {}
 
@@ -134,7 +144,7 @@ struct FigureLook : SettingGroup {
   Setting<bool> is_row_normalized{
       *this,
       {.key = "per_row",
-       .options = {{"off", "absolute", "The strongest colour is the largest value of the map."},
+       .options = {{"off", "to largest", "The strongest colour is the largest value of the map."},
                    {"on", "per row", "The strongest colour is each row's own largest weight."}},
        .label = "Range",
        .flag = "--row-normalised,--row-normalized",

@@ -3,6 +3,7 @@
 
 #include <fmt/ranges.h>
 
+#include "app/engine/analyses/value_reach.h"
 #include "app/engine/token_words.h"
 #include "app/figures/figure_kind.h"
 #include "app/figures/shaded_image.h"
@@ -11,6 +12,7 @@
 #include "app/state/model_changes.h"
 #include "app/state/usage.h"
 #include "chart/color.h"
+#include "export/figure_frame.h"
 #include "model/hub_cache.h"
 
 namespace headlight::app {
@@ -22,14 +24,6 @@ using attention::Stage;
 std::uint32_t heads_behind(const ExportBlocks& blocks) {
   if (blocks.mean == HeadMean::None) return 1;
   return blocks.shape.heads * (blocks.mean == HeadMean::Kind ? blocks.all_layers : 1);
-}
-
-/// Tokens without the mark of those that begin a word; a token that is a space alone keeps it.
-void drop_marks(std::vector<std::string>& tokens) {
-  constexpr std::string_view kMark = "\u00B7";
-  for (std::string& token : tokens) {
-    if (token.starts_with(kMark) && token != kMark) token.erase(0, kMark.size());
-  }
 }
 
 /// The index at which padding begins along the rows or columns of a matrix, of which `shown` are drawn; left padding is
@@ -75,9 +69,6 @@ std::string settings_in_words(const ExportBlocks& blocks, const ExportOptions& o
   std::string text = source_name(inputs.source);
   if (is_capture(inputs.source)) text.insert(0, "captured in ");
   if (is_model(inputs.source) || is_playground(inputs.source)) text += fmt::format(", d_model {}", shape.d_model);
-  const auto counted = [](std::size_t count, std::string_view what) {
-    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-  };
   const std::string heads = counted(shape.heads, "head");
   if (is_capture(inputs.source)) {
     return fmt::format("{}, {} of {}{}", text, counted(blocks.all_layers, "layer"), heads, less);
@@ -142,6 +133,11 @@ Task<std::vector<exporting::FigureMap>> read_maps(FigureNumbers& numbers, const 
       std::ranges::copy(tiles[at]->masked, std::back_inserter(tile.masked));
     }
     maps.push_back(exporting::make_map(tile));
+    const TileQuery& part = queries[at - 1];
+    const auto question = reach_question(part.quantity, part.block.kind, part.batch);
+    if (!question) continue;
+    const std::shared_ptr<const AnalysisResult> found = co_await numbers.analysis(*question);
+    if (const auto* known = dynamic_cast<const ValueReach*>(found.get())) maps.back().largest = known->reach;
   }
   co_return maps;
 }
@@ -151,14 +147,8 @@ double figure_cells(const ExportBlocks& blocks, Stage stage) {
   return static_cast<double>(rows) * columns * heads_behind(blocks) * (blocks.is_difference ? 2.0 : 1.0);
 }
 
-exporting::FigureStyle figure_style(const ExportBlocks& blocks, Stage stage, const ExportOptions& options) {
+exporting::FigureStyle page_style(const Choices& options) {
   exporting::FigureStyle style;
-  style.color_map = options[kFigureLook.color_map];
-  style.scale = options[kFigureLook.is_row_normalized] ? chart::ScaleKind::PerRow : chart::ScaleKind::Maximum;
-  style.spread = options[kFigureDetails.color_spread];
-  const bool is_norm = stage == Stage::Weights && options.weighs_values;
-  if (const auto limits = options.color_limits.find(stage); limits != options.color_limits.end() && !is_norm)
-    style.limits = limits->second;
   style.is_dark = options[kFigureDetails.is_dark];
   style.is_transparent = options[kFigureDetails.is_transparent];
   style.parts = shown_parts(options);
@@ -166,6 +156,19 @@ exporting::FigureStyle figure_style(const ExportBlocks& blocks, Stage stage, con
   style.map_edge = options[kFigureLook.map_edge_mm] * exporting::kUnitsPerMillimetre;
   style.width = options[kFigureDetails.width_mm] * exporting::kUnitsPerMillimetre;
   style.png_scale = static_cast<double>(options[kFigureLook.dpi]) / 96.0;
+  return style;
+}
+
+exporting::FigureStyle figure_style(const ExportBlocks& blocks, Stage stage, const ExportOptions& options) {
+  exporting::FigureStyle style = page_style(options);
+  style.color_map = options[kFigureLook.color_map];
+  style.scale = options[kFigureLook.is_row_normalized] ? chart::ScaleKind::PerRow
+                : options[kFigureDetails.is_quantile]  ? chart::ScaleKind::Quantile
+                                                       : chart::ScaleKind::Maximum;
+  style.spread = options[kFigureDetails.color_spread];
+  const bool is_norm = stage == Stage::Weights && options.weighs_values;
+  if (const auto limits = options.color_limits.find(stage); limits != options.color_limits.end() && !is_norm)
+    style.limits = limits->second;
   return quantity(quantity_of(blocks, stage)).colors == ColorKind::Diverging ? exporting::diverging(style) : style;
 }
 
@@ -243,8 +246,8 @@ FigureAxes figure_axes(const model::ModelInput& input, const ExportBlocks& block
     figure.columns.bands = bands_of(input.keys(blocks.kind).spans_of(matrix.batch), blocks.keys);
   }
   if (!options[kFigureParts.word_marks]) {
-    drop_marks(figure.rows.tokens);
-    if (is_map) drop_marks(figure.columns.tokens);
+    exporting::drop_marks(figure.rows.tokens);
+    if (is_map) exporting::drop_marks(figure.columns.tokens);
   }
   return figure;
 }
@@ -267,12 +270,11 @@ exporting::HeatmapFigure matrix_figure(exporting::FigureMap map, const model::Mo
 
 void share_scale(std::vector<exporting::HeatmapFigure>& panels) {
   float largest = 0.0F;
-  for (const exporting::HeatmapFigure& panel : panels) {
-    for (const float value : panel.map.values) largest = std::isfinite(value) ? std::max(largest, value) : largest;
-  }
+  for (const exporting::HeatmapFigure& panel : panels)
+    largest = std::max(largest, exporting::scale_of(panel.map, panel.style).high);
   for (exporting::HeatmapFigure& panel : panels) {
     const bool has_scale = panel.style.limits.has_value() || panel.style.scale == chart::ScaleKind::PerRow;
-    if (!has_scale) panel.style.limits = {.low = 0.0F, .high = largest > 0.0F ? largest : 1.0F};
+    if (!has_scale) panel.style.limits = {.low = 0.0F, .high = largest};
   }
 }
 

@@ -50,6 +50,7 @@ FigureChoice figure_choice(const State& state) {
 void take_look(const State& state, Choices& options) {
   options.set(kFigureLook.color_map, state[kMapView.color_map]);
   options.set(kFigureLook.is_row_normalized, state[kMapView.color_range] == ColorRange::PerRow);
+  options.set(kFigureDetails.is_quantile, state[kMapView.color_range] == ColorRange::Quantile);
   options.set(kFigureDetails.color_spread, state[kMapView.color_spread]);
   options.set(kFigureDetails.row_names, state[kMapView.row_names]);
 }

@@ -46,23 +46,23 @@ constexpr auto kAttention = &AttentionLayer::weights;
 constexpr auto kFfn = &AttentionLayer::feed_forward;
 constexpr auto kExperts = &AttentionLayer::experts;
 constexpr auto kAttentionNorms = &AttentionLayer::norms, kFfnNorms = &AttentionLayer::feed_forward_norms;
-constexpr std::array kLayerParts = {
-    LayerPart{"w_q", "b_q", of_layer<kAttention, &AttentionWeights::query>},
-    LayerPart{"w_k", "b_k", of_layer<kAttention, &AttentionWeights::key>},
-    LayerPart{"w_v", "b_v", of_layer<kAttention, &AttentionWeights::value>},
-    LayerPart{"w_o", "b_o", of_layer<kAttention, &AttentionWeights::output>},
-    LayerPart{"ffn_in_weight", "ffn_in_bias", of_layer<kFfn, &FeedForward::in>},
-    LayerPart{"ffn_gate_weight", "ffn_gate_bias", of_layer<kFfn, &FeedForward::gate>},
-    LayerPart{"ffn_out_weight", "ffn_out_bias", of_layer<kFfn, &FeedForward::out>},
-    LayerPart{"router_weight", "router_bias", of_layer<kExperts, &model::Experts::router>},
-    LayerPart{"norm_q", "norm_q_bias", of_layer<kAttention, &AttentionWeights::query_norm>},
-    LayerPart{"norm_k", "norm_k_bias", of_layer<kAttention, &AttentionWeights::key_norm>},
-    LayerPart{"norm_before_attention", "norm_before_attention_bias", of_norm<kAttentionNorms, &BranchNorms::before>},
-    LayerPart{"norm_inside_attention", "norm_inside_attention_bias", of_norm<kAttentionNorms, &BranchNorms::inside>},
-    LayerPart{"norm_after_attention", "norm_after_attention_bias", of_norm<kAttentionNorms, &BranchNorms::after>},
-    LayerPart{"norm_before_ffn", "norm_before_ffn_bias", of_norm<kFfnNorms, &BranchNorms::before>},
-    LayerPart{"norm_inside_ffn", "norm_inside_ffn_bias", of_norm<kFfnNorms, &BranchNorms::inside>},
-    LayerPart{"norm_after_ffn", "norm_after_ffn_bias", of_norm<kFfnNorms, &BranchNorms::after>}};
+constexpr auto kLayerParts = std::to_array<LayerPart>(
+    {{"w_q", "b_q", of_layer<kAttention, &AttentionWeights::query>},
+     {"w_k", "b_k", of_layer<kAttention, &AttentionWeights::key>},
+     {"w_v", "b_v", of_layer<kAttention, &AttentionWeights::value>},
+     {"w_o", "b_o", of_layer<kAttention, &AttentionWeights::output>},
+     {"ffn_in_weight", "ffn_in_bias", of_layer<kFfn, &FeedForward::in>},
+     {"ffn_gate_weight", "ffn_gate_bias", of_layer<kFfn, &FeedForward::gate>},
+     {"ffn_out_weight", "ffn_out_bias", of_layer<kFfn, &FeedForward::out>},
+     {"router_weight", "router_bias", of_layer<kExperts, &model::Experts::router>},
+     {"norm_q", "norm_q_bias", of_layer<kAttention, &AttentionWeights::query_norm>},
+     {"norm_k", "norm_k_bias", of_layer<kAttention, &AttentionWeights::key_norm>},
+     {"norm_before_attention", "norm_before_attention_bias", of_norm<kAttentionNorms, &BranchNorms::before>},
+     {"norm_inside_attention", "norm_inside_attention_bias", of_norm<kAttentionNorms, &BranchNorms::inside>},
+     {"norm_after_attention", "norm_after_attention_bias", of_norm<kAttentionNorms, &BranchNorms::after>},
+     {"norm_before_ffn", "norm_before_ffn_bias", of_norm<kFfnNorms, &BranchNorms::before>},
+     {"norm_inside_ffn", "norm_inside_ffn_bias", of_norm<kFfnNorms, &BranchNorms::inside>},
+     {"norm_after_ffn", "norm_after_ffn_bias", of_norm<kFfnNorms, &BranchNorms::after>}});
 
 /// Of the whole network, by the stack that the attention belongs to.
 constexpr std::array<const char*, 4> kWholeParameters = {"norm_final", "norm_final_bias", "embedding", "positions"};

@@ -187,6 +187,14 @@ std::vector<std::uint32_t> heads_of(const ExportBlocks& blocks, attention::Stage
   return heads;
 }
 
+std::vector<HeadRef> selected_heads(const ExportBlocks& blocks) {
+  std::vector<HeadRef> heads;
+  for (const model::BlockRef block : blocks.layers) {
+    for (const std::uint32_t head : blocks.heads) heads.push_back({.block = block, .head = head});
+  }
+  return heads;
+}
+
 IndexRange without_padding(const IndexRange& range, const model::TokenBatch& tokens, std::uint32_t item) {
   const std::uint32_t first = tokens.start(item);
   const std::uint32_t end = item < tokens.lengths.size() ? first + tokens.lengths[item] : tokens.length;

@@ -73,6 +73,8 @@ IndexRange parse_index_range(const std::string& flag, const std::string& text);
 /// The selected heads of a stage, ascending: KV heads for K and V, which several query heads may share; a single one where a
 /// stage isn't per head; a single one where a mean is selected.
 std::vector<std::uint32_t> heads_of(const ExportBlocks& blocks, attention::Stage stage);
+/// Returns the selected heads, layer by layer.
+std::vector<HeadRef> selected_heads(const ExportBlocks& blocks);
 
 /// Rows and columns that are written of a stage's matrix: the selected ones of a map, all of others. Throws Error where the
 /// block has no such stage.

@@ -161,7 +161,9 @@ Json describe_baseline(const ExportWork& work) {
 
 Json describe_figures(const ExportOptions& options) {
   Json view = {{"color_map", chart::to_string(options[kFigureLook.color_map])},
-               {"color_range", options[kFigureLook.is_row_normalized] ? "row" : "absolute"},
+               {"color_range", options[kFigureLook.is_row_normalized] ? "row"
+                               : options[kFigureDetails.is_quantile]  ? "quantile"
+                                                                      : "largest"},
                {"color_scale", Json(write_setting(kFigureDetails.color_spread, options))},
                {"theme", options[kFigureDetails.is_dark] ? "dark" : "light"}};
   for (const auto& [stage, limits] : options.color_limits) {

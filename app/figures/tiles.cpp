@@ -34,17 +34,6 @@ Task<float> reach_of(const ExportWork& work, TileQuery matrix, Stage stage, doub
   co_return reach > 0.0F ? reach : 1.0F;
 }
 
-/// The largest weight of the map's rows, 1 / l: one column has the statistics of all rows.
-Task<float> largest_weight(const ExportWork& work, TileQuery column) {
-  column.columns = 1;
-  const attention::Tile tile = co_await work.tile(column);
-  float largest = 0.0F;
-  for (const float sum : tile.row_sum) {
-    if (sum > 0.0F) largest = std::max(largest, 1.0F / sum);
-  }
-  co_return largest > 0.0F ? largest : 1.0F;
-}
-
 bool is_norm(Stage stage, const ExportOptions& options) { return stage == Stage::Weights && options.weighs_values; }
 
 /// Do the limits follow from the values of the map, so that it has to be evaluated twice?
@@ -66,8 +55,9 @@ Task<chart::ValueLimits> limits_of(const ExportWork& work, TileQuery matrix, Sta
   } else if (chosen != work.options.color_limits.end()) {
     limits = chosen->second;
   } else {
-    limits.low = 0.0F;
-    limits.high = co_await largest_weight(work, matrix);
+    matrix.columns = 1;  // which has the statistics of all rows
+    const attention::Tile column = co_await work.tile(matrix);
+    limits = weight_limits(make_tile_facts(column), ColorRange::Largest);
   }
   co_return limits;
 }
@@ -88,8 +78,9 @@ std::optional<exporting::Pixels> paint(const attention::Tile& tile, bool has_bot
       .low = limits.low,
       .high = limits.high,
       .spread = has_both_signs ? chart::ScaleSpread::Linear : options[kFigureDetails.color_spread]};
-  return exporting::color_values(map, scale, has_both_signs ? chart::ColorMap::BlueRed : options[kFigureLook.color_map],
-                                 options[kFigureDetails.is_dark] ? kMaskedDark : kMaskedLight);
+  return exporting::color_values(
+      map, scale, has_both_signs ? chart::diverging(options[kFigureDetails.is_dark]) : options[kFigureLook.color_map],
+      options[kFigureDetails.is_dark] ? kMaskedDark : kMaskedLight);
 }
 
 }  // namespace

@@ -252,7 +252,7 @@ PrintedNumbers read_numbers(const json& value, const std::string& path) {
     const bool is_row = row.is_array() && !row.empty() && row.size() == rows->front().size() &&
                         std::ranges::all_of(row, [](const json& number) { return number.is_number(); });
     if (!is_row) throw Error("{}: expected rows of equally many numbers, found {}", reader.path("values"), shown(row));
-    for (const json& number : row) numbers.values.push_back(number.get<float>());
+    for (const json& number : row) numbers.values.push_back(number.get<double>());
   }
   numbers.query.rows = static_cast<std::uint32_t>(rows->size());
   numbers.query.columns = static_cast<std::uint32_t>(rows->front().size());

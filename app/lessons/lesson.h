@@ -48,10 +48,10 @@ struct LessonCondition {
 
 /// Numbers that a notebook printed, to be shown beside the program's own.
 struct PrintedNumbers {
-  std::string source;         ///< "notebook 003, cell 30"
-  TileQuery query;            ///< of which numbers, exact
-  std::vector<float> values;  ///< [query.rows, query.columns]
-  int decimals = 4;           ///< as printed
+  std::string source;          ///< "notebook 003, cell 30"
+  TileQuery query;             ///< of which numbers, exact
+  std::vector<double> values;  ///< [query.rows, query.columns], with all printed digits
+  int decimals = 4;            ///< as printed
   /// The largest difference that agrees; nullopt: half of the last decimal. Larger where the notebook computed on with more
   /// decimals than it printed.
   std::optional<double> within = {};

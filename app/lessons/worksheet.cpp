@@ -22,7 +22,7 @@ struct FarthestNumber {
 FarthestNumber farthest_number(const PrintedNumbers& numbers, std::span<const float> computed) {
   FarthestNumber farthest;
   for (std::size_t i = 0; i < computed.size(); ++i) {
-    const double difference = std::abs(double{computed[i]} - double{numbers.values[i]});
+    const double difference = std::abs(double{computed[i]} - numbers.values[i]);
     if (std::isnan(difference)) return {.index = i, .difference = difference};
     if (difference > farthest.difference) farthest = {.index = i, .difference = difference};
   }
@@ -233,7 +233,7 @@ std::string worksheet_pdf(const Lesson& lesson, EngineOptions options, bool has_
 double PrintedNumbers::tolerance() const {
   if (within) return *within;
   double largest = 0.0;
-  for (const float value : values) largest = std::max(largest, std::abs(double{value}));
+  for (const double value : values) largest = std::max(largest, std::abs(value));
   // Half of the last printed decimal, and the rounding of float32, in which both programs compute.
   return 0.5 * std::pow(10.0, -decimals) + 1e-6 * std::max(largest, 1.0);
 }

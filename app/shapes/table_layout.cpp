@@ -121,7 +121,7 @@ void TableLayout::put_number(std::vector<TableItem>& items, std::size_t i, std::
   const std::string now = of->written(of->number(row)), then = of->written(of->baseline[row]);
   // In a narrow column what it was alone: the change above it says the rest.
   const bool has_room = look_.width(TableFont::Small, kBothNumbers) <= width - kIndent;
-  write(items, i, x, {look_.line - 4.0F, look_.second}, has_room ? then + " \u2192 " + now : "was " + then, TableFont::Small,
+  write(items, i, x, {look_.line, look_.second}, has_room ? then + " \u2192 " + now : "was " + then, TableFont::Small,
         TableInk::Dim);
 }
 

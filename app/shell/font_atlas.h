@@ -59,7 +59,7 @@ inline constexpr FontKind kFontKinds[] = {
     {&FontSet::body, FontKind::Family::Regular, 14.0F},    {&FontSet::small, FontKind::Family::Regular, 12.0F},
     {&FontSet::title, FontKind::Family::Strong, 18.0F},    {&FontSet::strong, FontKind::Family::Strong, 14.0F},
     {&FontSet::reading, FontKind::Family::Regular, 26.0F}, {&FontSet::mono, FontKind::Family::Mono, 13.0F},
-    {&FontSet::mono_small, FontKind::Family::Mono, 11.0F},
+    {&FontSet::mono_small, FontKind::Family::Mono, 11.0F}, {&FontSet::line, FontKind::Family::Regular, 17.0F},
 };
 
 /// Rasterises the fonts of the interface into ImGui's atlas, for one scale and a growing set of characters.

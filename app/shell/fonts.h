@@ -12,6 +12,7 @@ struct FontSet {
   ImFont* small = nullptr;       ///< 13: labels, captions
   ImFont* title = nullptr;       ///< 20, semi-bold
   ImFont* strong = nullptr;      ///< 16, semi-bold
+  ImFont* line = nullptr;        ///< 20: the text, the window's first line
   ImFont* reading = nullptr;     ///< 30: running text that has the page to itself
   ImFont* mono = nullptr;        ///< 14, all digits equally wide: numbers, arithmetic
   ImFont* mono_small = nullptr;  ///< 12: numbers in cells

@@ -35,6 +35,10 @@ bool scroll_on(ImGuiWindow* window, Key arrow, glm::vec2 size) {
 
 }  // namespace
 
+void raise_window() {
+  if (GImGui->OpenPopupStack.empty()) ImGui::BringWindowToDisplayFront(ImGui::GetCurrentWindow());
+}
+
 ControlArea::ControlArea(KeyboardFocus& focus, int order) : focus_(focus), before_(std::exchange(focus.area_, order)) {}
 
 ControlGroup::ControlGroup(KeyboardFocus& focus, const char* name)
@@ -243,7 +247,7 @@ bool KeyboardFocus::leave() {
   const bool is_list = top_list() != nullptr;
   if (!is_list && top_popup()) return false;
   is_list ? closes_popup_ = true : is_active_ = false;
-  return true;
+  return is_list || !passes_escape_;
 }
 
 bool KeyboardFocus::take(const KeyPress& press, bool is_typing) {
@@ -283,6 +287,7 @@ std::optional<std::uint32_t> KeyboardFocus::take_field() { return std::exchange(
 
 void KeyboardFocus::begin_frame() {
   if (std::exchange(leaves_field_, false)) ImGui::ClearActiveID();
+  passes_escape_ = false;
   const int open = GImGui->OpenPopupStack.Size;
   if (std::exchange(closes_popup_, false) && open > 0) ImGui::ClosePopupToLevel(open - 1, true);
 }

@@ -43,6 +43,8 @@ class KeyboardFocus {
   /// Lets Tab go on from this control of the last frame, as after a click on it.
   void start_at(glm::vec2 point);
   void end();
+  /// Esc ends the walk in the next frame and is the program's key too, which closes what is open.
+  void pass_escape() { passes_escape_ = true; }
   /// Gives the keyboard to what is opened in this frame.
   void begin();
 
@@ -115,7 +117,11 @@ class KeyboardFocus {
   std::optional<std::uint32_t> field_;
   std::string letters_;                               ///< that found an entry
   bool closes_popup_ = false, leaves_field_ = false;  ///< with the next frame
+  bool passes_escape_ = false;
 };
+
+/// Keeps ImGui's current window above those that come later, unless a list or a dialog is open.
+void raise_window();
 
 /// The controls drawn in this scope come in the walk after those of smaller areas. Outside of all areas, as in menus,
 /// nothing is offered.

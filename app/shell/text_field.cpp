@@ -20,8 +20,10 @@ class TextLines {
   /// for right-to-left scripts. While a text is edited, the caret moves in ImGui's own order,
   /// so this is for fields without the keyboard. Afterwards such lines have no marks and no bytes under the mouse.
   void draw_shaped(const std::function<std::string(std::string_view line)>& shape);
-  /// Tints bytes, over the text.
+  /// Tints bytes, over the text, or draws a line below them.
   void draw(std::span<const TextMark> marks) const;
+  /// Returns the first byte of the lines in sight, and the one after their last.
+  std::pair<std::size_t, std::size_t> in_sight() const;
   /// Returns the byte under the mouse.
   std::optional<std::size_t> hovered() const;
 
@@ -39,6 +41,7 @@ class TextLines {
 };
 
 constexpr std::uint32_t kTint = 0x58;  // of 255: the text stays readable below
+constexpr float kLineGap = 1.0F;       // between the lines below two tokens
 
 TextLines::TextLines(const std::string& shown, ImGuiWindow& window) : text_(shown), list_(window.DrawList) {
   const ImVec2 padding = ImGui::GetStyle().FramePadding;
@@ -85,18 +88,34 @@ void TextLines::draw(std::span<const TextMark> marks) const {
   const float height = ImGui::GetTextLineHeight();
   list_->PushClipRect(low_, high_);
   float y = origin_.y;
-  for (std::size_t begin = 0; begin <= text_.size(); y += height) {
+  for (std::size_t begin = 0; begin <= text_.size() && y <= high_.y; y += height) {
     const std::size_t end = std::min(text_.find('\n', begin), text_.size());
-    for (const TextMark& mark : is_shaped(begin, end) ? std::span<const TextMark>() : marks) {
+    const bool is_above = y + height < low_.y;
+    for (const TextMark& mark : is_above || is_shaped(begin, end) ? std::span<const TextMark>() : marks) {
       const std::size_t first = std::max(mark.begin, begin);
       const std::size_t last = std::min(mark.end, end);
-      if (first >= last || y + height < low_.y || y > high_.y) continue;
-      list_->AddRectFilled({origin_.x + x_of(begin, first), y}, {origin_.x + x_of(begin, last), y + height},
-                           with_alpha(mark.color, kTint), 3.0F);
+      if (first >= last) continue;
+      const ImVec2 low(origin_.x + x_of(begin, first), y), high(origin_.x + x_of(begin, last), y + height);
+      if (mark.is_line) {
+        list_->AddRectFilled({low.x, high.y - (mark.ink != 0 ? 1.5F : 1.0F)}, {high.x - kLineGap, high.y}, mark.color);
+        if (mark.ink != 0) list_->AddText(low, mark.ink, text_.data() + first, text_.data() + last);
+      } else {
+        list_->AddRectFilled(low, high, with_alpha(mark.color, kTint * (mark.color >> 24) / 255), 3.0F);
+      }
     }
     begin = end + 1;
   }
   list_->PopClipRect();
+}
+
+std::pair<std::size_t, std::size_t> TextLines::in_sight() const {
+  const float height = ImGui::GetTextLineHeight();
+  std::size_t first = text_.size(), begin = 0;
+  for (float y = origin_.y; begin <= text_.size() && y <= high_.y; y += height) {
+    if (y + height >= low_.y) first = std::min(first, begin);
+    begin = std::min(text_.find('\n', begin), text_.size()) + 1;
+  }
+  return {first, std::min(begin, text_.size())};
 }
 
 std::optional<std::size_t> TextLines::hovered() const {
@@ -359,17 +378,26 @@ bool Ui::text_field(const char* id, std::string& text, const TextFieldOptions& o
     request_redraw(2);  // it scrolls with the next frame
   }
   const bool has_shaped = lines != nullptr && !is_editing && needs_shaping(text);
-  if (lines != nullptr && (has_shaped || options.pointer != nullptr || !options.marks.empty())) {
+  const bool is_marked = options.pointer != nullptr || !options.marks.empty() || !options.lines.empty();
+  if (lines != nullptr && (has_shaped || is_marked)) {
     TextLines drawn(shown.shown(), *lines);
     if (has_shaped) drawn.draw_shaped([this](std::string_view line) { return shaped(unshaped(line)); });
-    std::vector<TextMark> marks(options.marks.begin(), options.marks.end());
+    const auto [low, high] = drawn.in_sight();
+    const std::size_t from = narrow.to_original(shown.to_text(low)), to = narrow.to_original(shown.to_text(high));
+    std::vector<TextMark> marks;
+    for (auto line = std::ranges::lower_bound(options.lines, from, {}, &TextMark::end);
+         line != options.lines.end() && line->begin < to; ++line)
+      marks.push_back(*line);
+    marks.insert(marks.end(), options.marks.begin(), options.marks.end());
     for (TextMark& mark : marks) {
       mark.begin = shown.to_shown(narrow.from_original(mark.begin));
       mark.end = shown.to_shown(narrow.from_original(mark.end));
     }
     drawn.draw(marks);
     if (options.pointer != nullptr) {
-      const NarrowText now = narrowed(text);
+      std::optional<NarrowText> changed;
+      if (edited != narrow.text()) changed = narrowed(text);
+      const NarrowText& now = changed ? *changed : narrow;
       const auto byte = [&](std::size_t position) { return now.to_original(shown.to_text(position)); };
       options.pointer->hovered = drawn.hovered();
       if (options.pointer->hovered) options.pointer->hovered = byte(*options.pointer->hovered);

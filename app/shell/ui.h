@@ -22,10 +22,12 @@ struct Clipboard {
 /// The shape of the mouse pointer, for the window.
 enum class MousePointer : std::uint8_t { Arrow, Text, ResizeVertical, ResizeHorizontal, Hand, Hidden };
 
-/// Bytes [begin, end) of a field's text, tinted.
+/// Bytes [begin, end) of a field's text, tinted as strongly as the colour is opaque, or with a line below them.
 struct TextMark {
   std::size_t begin = 0, end = 0;
   Color color = 0;
+  bool is_line = false;
+  Color ink = 0;  ///< of the text, over a thicker line; 0: the text stays as it is
 };
 
 /// The user's positions in a field's text.
@@ -48,6 +50,7 @@ struct TextFieldOptions {
   bool enter_confirms = false;               ///< one line only: true is returned on Enter, not on every edit
   std::size_t limit = std::size_t{1} << 20;  ///< bytes
   std::span<const TextMark> marks = {};      ///< several lines only
+  std::span<const TextMark> lines = {};      ///< likewise; sorted, apart: only those in sight cost something
   TextPointer* pointer = nullptr;            ///< several lines only: set when given
 };
 

@@ -25,7 +25,7 @@ struct CorpusSettings : SettingGroup {
                             .is_look = true,
                             .flag = "--corpus",
                             .flag_help = "the view Corpus: dots by two numbers, by layer, a table, or one head's page"}};
-  /// The numbers that place dots; empty: the first metric and the second one.
+  /// The numbers that place dots; empty: previous token and induction.
   Setting<std::string> x{*this, {.key = "x", .undo = "Choose what places heads", .is_look = true}};
   Setting<std::string> y{*this, {.key = "y", .undo = "Choose what places heads", .is_look = true}};
   /// The number that colours dots; empty: the layer.

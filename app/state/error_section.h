@@ -4,7 +4,7 @@
 
 namespace headlight::app {
 
-/// The section of the sidebar that shows an error.
+/// The panel of settings that shows an error.
 enum class ErrorSection : std::uint8_t { Text, Model, Masks };
 
 /// Returns the part that differs between the inputs of the last valid run and the refused ones. With several changes the

@@ -12,6 +12,12 @@ std::string help_of(const FlagText& text, const std::string& limits, const std::
   return help;
 }
 
+std::vector<Field> fields_of(std::initializer_list<std::vector<Field> (*)()> lists) {
+  std::vector<Field> fields;
+  for (const auto list : lists) std::ranges::move(list(), std::back_inserter(fields));
+  return fields;
+}
+
 Field switch_field(std::string_view group, std::string_view key, std::string_view label, const Member<bool>& at,
                    const FlagText& text) {
   Field field = plain_field(group, key, label, at);

@@ -139,9 +139,18 @@ inline Field described(Field field, std::function<Change(const State&, const Sta
   return field;
 }
 
-/// Adds the settings of views, and of what they compare (view_fields.cpp); state_fields() lists them among all others.
-void add_view_fields(std::vector<Field>& fields);
-/// Adds all settings of setting_groups().
-void add_setting_fields(std::vector<Field>& fields);
+/// Returns the field with a flag on the command line.
+inline Field flagged(Field field, FieldFlag flag) {
+  field.flag = std::move(flag);
+  return field;
+}
+
+/// Returns the fields of all these lists.
+std::vector<Field> fields_of(std::initializer_list<std::vector<Field> (*)()> lists);
+
+/// Returns the settings of views, and of what they compare (view_fields.cpp); state_fields() lists them among all others.
+std::vector<Field> view_fields();
+/// Returns all settings of setting_groups().
+std::vector<Field> setting_fields();
 
 }  // namespace headlight::app

@@ -8,6 +8,16 @@ namespace headlight::app {
 
 using nlohmann::json;
 
+json write_head(model::BlockRef block, std::uint32_t head) {
+  return {{"kind", enum_name(kKinds, block.kind)}, {"layer", block.layer.value}, {"head", head}};
+}
+
+void read_head(const JsonReader& object, model::BlockRef& block, std::uint32_t& head) {
+  object.read_enum("kind", block.kind, kKinds);
+  object.read("layer", block.layer.value, 0u, kLastIndex);
+  object.read("head", head, 0u, kLastIndex);
+}
+
 namespace {
 
 /// Returns [{"kind", "layer", "head", `name`}, …] of a map from heads to values.
@@ -15,10 +25,8 @@ template <typename Value, typename Write>
 json write_by_head(const std::map<std::pair<model::BlockRef, std::uint32_t>, Value>& values, const char* name, Write write) {
   json list = json::array();
   for (const auto& [head, value] : values) {
-    list.push_back({{"kind", enum_name<model::BlockKind>(kKinds, head.first.kind)},
-                    {"layer", head.first.layer.value},
-                    {"head", head.second},
-                    {name, write(value)}});
+    list.push_back(write_head(head.first, head.second));
+    list.back()[name] = write(value);
   }
   return list;
 }
@@ -36,9 +44,7 @@ void read_by_head(const JsonReader& object, const char* key,
     model::BlockRef block;
     std::uint32_t number = 0;
     Value value = otherwise;
-    reader.read_enum<model::BlockKind>("kind", block.kind, kKinds);
-    reader.read("layer", block.layer.value, 0u, kLastIndex);
-    reader.read("head", number, 0u, kLastIndex);
+    read_head(reader, block, number);
     read(reader, value);
     values[{block, number}] = value;
   }
@@ -90,7 +96,7 @@ void read_thinking(const JsonReader& object, const char* key, text::Thinking& va
   if (found != nullptr && found->is_boolean())
     value = found->get<bool>() ? text::Thinking::On : text::Thinking::Off;
   else
-    object.read_enum<text::Thinking>(key, value, kThinking);
+    object.read_enum(key, value, kThinking);
 }
 
 json write_gains(const inference::HeadGains& gains) {
@@ -105,7 +111,7 @@ void read_gains(const JsonReader& object, const char* key, inference::HeadGains&
 
 json write_patterns(const inference::FixedPatterns& patterns) {
   json list = write_by_head(patterns, "pattern", [](const attention::ReplacementPattern& pattern) {
-    return json(enum_name<attention::FixedPattern>(kFixedPatterns, pattern.kind));
+    return json(enum_name(kFixedPatterns, pattern.kind));
   });
   std::size_t at = 0;
   for (const auto& [head, pattern] : patterns) {
@@ -119,7 +125,7 @@ void read_patterns(const JsonReader& object, const char* key, inference::FixedPa
   std::size_t left = kMaxPaintedNumbers;
   read_by_head(object, key, value, attention::ReplacementPattern(),
                [&left](const JsonReader& head, attention::ReplacementPattern& pattern) {
-                 head.read_enum<attention::FixedPattern>("pattern", pattern.kind, kFixedPatterns);
+                 head.read_enum("pattern", pattern.kind, kFixedPatterns);
                  const json* weights = head.find("weights");
                  if (weights == nullptr || pattern.kind != attention::FixedPattern::Painted) return;
                  pattern.weights =
@@ -130,7 +136,7 @@ void read_patterns(const JsonReader& object, const char* key, inference::FixedPa
 json write_limits(const ColorLimits& limits) {
   json value = json::object();
   for (const auto& [stage, ends] : limits) {
-    value[std::string(enum_name<attention::Stage>(kMapStages, stage))] = {ends.low, ends.high};
+    value[std::string(enum_name(kMapStages, stage))] = {ends.low, ends.high};
   }
   return value;
 }
@@ -170,9 +176,7 @@ void read_cell(const JsonReader& object, const char* key, std::optional<attentio
 json write_heads(const std::vector<HeadRef>& heads) {
   json list = json::array();
   for (const HeadRef& head : heads) {
-    list.push_back({{"kind", enum_name<model::BlockKind>(kKinds, head.block.kind)},
-                    {"layer", head.block.layer.value},
-                    {"head", head.head}});
+    list.push_back(write_head(head.block, head.head));
   }
   return list;
 }
@@ -185,9 +189,7 @@ void read_heads(const JsonReader& object, const char* key, std::vector<HeadRef>&
   for (const json& head : *found) {
     const JsonReader reader(head, object.path(key));
     HeadRef& read = value.emplace_back();
-    reader.read_enum<model::BlockKind>("kind", read.block.kind, kKinds);
-    reader.read("layer", read.block.layer.value, 0u, kLastIndex);
-    reader.read("head", read.head, 0u, kLastIndex);
+    read_head(reader, read.block, read.head);
   }
   std::ranges::sort(value);
   value.erase(std::unique(value.begin(), value.end()), value.end());
@@ -195,7 +197,7 @@ void read_heads(const JsonReader& object, const char* key, std::vector<HeadRef>&
 
 json write_metric(const std::optional<evaluation::HeadMetric>& metric) {
   if (!metric) return nullptr;
-  return enum_name<evaluation::HeadMetric>(kHeadMetricNames, *metric);
+  return enum_name(kHeadMetricNames, *metric);
 }
 
 void read_metric(const JsonReader& object, const char* key, std::optional<evaluation::HeadMetric>& value) {
@@ -203,12 +205,12 @@ void read_metric(const JsonReader& object, const char* key, std::optional<evalua
   if (!found) return;
   value.reset();
   if (found->is_null()) return;
-  object.read_enum<evaluation::HeadMetric>(key, value.emplace(), kHeadMetricNames);
+  object.read_enum(key, value.emplace(), kHeadMetricNames);
 }
 
 json write_locked(const std::optional<LockedToken>& locked) {
   if (!locked) return nullptr;
-  return {{"side", enum_name<MapSide>(kMapSides, locked->side)}, {"token", locked->token}};
+  return {{"side", enum_name(kMapSides, locked->side)}, {"token", locked->token}};
 }
 
 void read_locked(const JsonReader& object, const char* key, std::optional<LockedToken>& value) {
@@ -216,7 +218,7 @@ void read_locked(const JsonReader& object, const char* key, std::optional<Locked
   if (!found || found->is_null()) return;
   const JsonReader reader(*found, object.path(key));
   LockedToken locked;
-  reader.read_enum<MapSide>("side", locked.side, kMapSides);
+  reader.read_enum("side", locked.side, kMapSides);
   reader.read("token", locked.token, 0u, inference::kMaxTokens);
   value = locked;
 }

@@ -47,6 +47,10 @@ void read_limits(const JsonReader& object, const char* key, ColorLimits& value);
 nlohmann::json write_cell(const std::optional<attention::Cell>& cell);
 void read_cell(const JsonReader& object, const char* key, std::optional<attention::Cell>& value);
 
+/// Returns {"kind", "layer", "head"}.
+nlohmann::json write_head(model::BlockRef block, std::uint32_t head);
+void read_head(const JsonReader& object, model::BlockRef& block, std::uint32_t& head);
+
 /// Returns [{"kind", "layer", "head"}, …]; in files in any order.
 nlohmann::json write_heads(const std::vector<HeadRef>& heads);
 void read_heads(const JsonReader& object, const char* key, std::vector<HeadRef>& value);

@@ -40,7 +40,7 @@ struct HeadsSettings : SettingGroup {
                    {"pattern", "Pattern",
                     "All heads by how much of their attention is where a pattern has it, chosen or typed."},
                    {"similarity", "Similarity",
-                    "How alike every two heads look at the text, and which are nearest to the selected one."},
+                    "How alike every two heads attend to the text, and which are nearest to the selected one."},
                    {"composition", "Composition",
                     "What heads can make of each other, by their weights alone: composition scores, and who copies."},
                    {"vocabulary", "Vocabulary",

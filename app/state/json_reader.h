@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -23,7 +24,7 @@ template <typename Enum>
 using EnumName = std::pair<Enum, std::string_view>;
 
 template <typename Enum>
-std::string_view enum_name(std::span<const EnumName<Enum>> names, Enum value) {
+std::string_view enum_name(std::span<const EnumName<std::type_identity_t<Enum>>> names, Enum value) {
   for (const auto& [candidate, name] : names) {
     if (candidate == value) return name;
   }
@@ -86,7 +87,7 @@ class JsonReader {
   }
 
   template <typename Enum>
-  void read_enum(const char* key, Enum& out, std::span<const EnumName<Enum>> names) const {
+  void read_enum(const char* key, Enum& out, std::span<const EnumName<std::type_identity_t<Enum>>> names) const {
     std::vector<std::string_view> texts;
     for (const auto& [value, name] : names) texts.push_back(name);
     if (const std::optional<std::size_t> choice = read_choice(key, texts)) out = names[*choice].first;

@@ -46,9 +46,9 @@ KeptChange read_change(const JsonReader& reader) {
   std::uint32_t head = 0;
   Kind kind = Kind::Add;
   reader.read("name", change.name);
-  reader.read_enum<Kind>("operation", kind, kOperations);
-  reader.read_enum<model::Site>("site", one.site, kSites);
-  reader.read_enum<model::BlockKind>("kind", block.kind, kKinds);
+  reader.read_enum("operation", kind, kOperations);
+  reader.read_enum("site", one.site, kSites);
+  reader.read_enum("kind", block.kind, kKinds);
   reader.read("layer", block.layer.value, 0U, kLastIndex);
   reader.read("head", head, 0U, kLastIndex);
   reader.read("strength", change.strength, -kMaxStrength, kMaxStrength);
@@ -97,8 +97,8 @@ json write_changes(const KeptChanges& changes) {
                                 : add     ? "add"
                                 : pattern ? "pattern"
                                           : "average"},
-                  {"site", enum_name<model::Site>(kSites, one.site)},
-                  {"kind", enum_name<model::BlockKind>(kKinds, *one.scope.kind)},
+                  {"site", enum_name(kSites, one.site)},
+                  {"kind", enum_name(kKinds, *one.scope.kind)},
                   {"layer", *one.scope.layer},
                   {"head", *one.scope.head},
                   {"strength", change.strength}};

@@ -20,8 +20,8 @@ struct MapSettings : SettingGroup {
                                       .menu = "Colour map",
                                       .flag = "--color-map",
                                       .flag_help = "colours of the heatmaps"}};
-  Setting<ColorRange> color_range{*this,
-                                  {.key = "color_range", .undo = "Choose colour range", .options = {{"absolute"}, {"row"}}}};
+  Setting<ColorRange> color_range{
+      *this, {.key = "color_range", .undo = "Choose colour range", .options = {{"largest"}, {"row"}, {"quantile"}}}};
   /// The growth of colours with weights; scores have both signs and none.
   Setting<chart::ScaleSpread> color_spread{
       *this, {.key = "color_spread", .undo = "Choose colour scale", .options = spread_options(), .menu = "Colour scale"}};
@@ -43,7 +43,7 @@ struct MapSettings : SettingGroup {
        .undo = "Choose grid order",
        .options = {{"layer", "By layer", "Layer by layer, each with its heads from 0 on."},
                    {"concentration", "By concentration",
-                    "Concentration is the mean of the rows' largest weights: heads that look at few tokens come first."}},
+                    "Concentration is the mean of the rows' largest weights: heads that attend to few tokens come first."}},
        .menu = "Order of the grid"}};
   /// In the cells, where they fit.
   Setting<bool> show_numbers{*this,

@@ -193,6 +193,7 @@ constexpr MaskPart with_member(MaskPart part) {
   part.is_typed = std::is_same_v<Type, attention::Expression>;
   part.is_set = [](const MaskSpec& mask) { return app::is_set(mask.*member); };
   part.are_equal = [](const MaskSpec& left, const MaskSpec& right) { return left.*member == right.*member; };
+  part.copy = [](const MaskSpec& from, MaskSpec& to) { to.*member = from.*member; };
   if constexpr (requires(const Type& type) { attention::painted_count(type); })
     part.painted = [](const MaskSpec& mask) {
       std::map<attention::PaintScope, std::size_t> cells;

@@ -22,6 +22,7 @@ struct MaskPart {
   bool is_typed = false;  ///< changes of it while it is typed are one step of undo
   bool (*is_set)(const attention::MaskSpec& mask) = nullptr;
   bool (*are_equal)(const attention::MaskSpec& left, const attention::MaskSpec& right) = nullptr;
+  void (*copy)(const attention::MaskSpec& from, attention::MaskSpec& to) = nullptr;
   /// Returns how many cells are painted in which scope; null: the part isn't painted.
   std::map<attention::PaintScope, std::size_t> (*painted)(const attention::MaskSpec& mask) = nullptr;
   nlohmann::json (*write)(const attention::MaskSpec& mask) = nullptr;

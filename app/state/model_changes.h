@@ -1,11 +1,26 @@
 #pragma once
 
+#include <functional>
+
 #include "app/state/state.h"
 
 namespace headlight::app {
 
-/// Describes how masks, head gains, replaced patterns and kept activations differ from those the model was trained with, or
-/// the playground's and the notebook's own: "1 head knocked out · padding off". Empty where they are equal.
+/// Returns "1 head", "3 heads", "2 biases".
+std::string counted(std::size_t count, std::string_view noun);
+
+/// One way in which a state's pass differs from the model's own.
+struct ModelChange {
+  std::string text;                            ///< "L0H5 knocked out"
+  const char* panel = "";                      ///< of settings that has it; empty: none
+  std::function<void(State&)> take_back = {};  ///< undoes this change alone
+};
+
+/// Lists how masks, head gains, replaced patterns and kept activations differ from those the model was trained with, or the
+/// playground's and the notebook's own.
+std::vector<ModelChange> list_model_changes(const State& state);
+
+/// Describes these changes: "1 head knocked out · padding off". Empty where there are none.
 std::string model_changes(const State& state);
 
 /// Describes the changes of a run, with its stretched positions and rounded weights, which no state knows: "window 4 ·

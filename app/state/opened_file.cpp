@@ -17,14 +17,15 @@ namespace {
 
 constexpr std::uintmax_t kLargestText = std::uintmax_t{1} << 20;
 
-/// Has it the member that makes a JSON file a lesson?
-bool is_lesson_path(const std::filesystem::path& path) {
+/// Returns the kind of a JSON file by the member that only files of that kind have.
+FileKind kind_of_json(const std::filesystem::path& path) {
   try {
     const nlohmann::json file = read_json(path, {.bytes = kLargestText});
-    return file.is_object() && file.contains("headlight_lesson");
+    if (file.is_object() && file.contains("headlight_lesson")) return FileKind::Lesson;
+    if (file.is_object() && file.contains("headlight_layout")) return FileKind::Layout;
   } catch (const std::exception&) {  // opening it as a session says what is wrong
-    return false;
   }
+  return FileKind::Session;
 }
 
 }  // namespace
@@ -34,8 +35,8 @@ FileKind kind_of_file(const std::filesystem::path& path) {
   if (capture::is_capture_path(path)) return FileKind::Capture;
   if (path.extension() == ".zip") return FileKind::Steps;
   if (is_model_path(path)) return FileKind::Model;
-  if (path.extension() == ".json" && is_lesson_path(path)) return FileKind::Lesson;
-  return path.extension() == ".json" || is_figure_path(path) ? FileKind::Session : FileKind::Text;
+  if (path.extension() == ".json") return kind_of_json(path);
+  return is_figure_path(path) ? FileKind::Session : FileKind::Text;
 }
 
 std::string read_text(const std::filesystem::path& path) {

@@ -10,6 +10,7 @@ enum class FileKind : std::uint8_t {
   Capture,
   Session,  ///< or a figure that carries one
   Lesson,   ///< a JSON file with "headlight_lesson"
+  Layout,   ///< a JSON file with "headlight_layout"
   Steps,    ///< a .zip, the captures of a training's steps
   Survey,   ///< the folder that `headlight survey` writes, or its survey.json
   Text,

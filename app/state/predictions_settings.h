@@ -33,9 +33,12 @@ struct PredictionsSettings : SettingGroup {
        .undo = "Choose colours of the lens",
        .options = {{"probability", "probability", "How sure each layer is: the probability of its likeliest token."},
                    {"rank", "rank", "How far up one token is: 1 where the layer finds no token likelier."},
-                   {"entropy", "entropy", "How undecided each layer is: the entropy of what it predicts."},
+                   {"entropy", "entropy",
+                    "How undecided each layer is: the entropy of what it predicts, in nats (1 nat is 1.44 bits)."},
                    {"kl", "KL to the last layer",
-                    "How far each layer is from what the model predicts: the Kullback\u2013Leibler divergence."}},
+                    "How far each layer is from what the model predicts: the Kullback\u2013Leibler divergence, in nats (1 "
+                    "nat is 1.44 "
+                    "bits), 0 where they agree."}},
        .is_look = true,
        .flag = "--lens-color",
        .flag_help =

@@ -162,6 +162,10 @@ std::string portable_state(const State& state, const fs::path& folder) {
   return to_text(to_json(named), -1);
 }
 
+std::string portable_session(const State& state, const fs::path& folder) {
+  return fmt::format(R"({{"headlight": 1, "version": {}, "state": {}}})", kSessionVersion, portable_state(state, folder));
+}
+
 std::string findable_path(const std::string& path, const fs::path& folder) {
   std::error_code failure;
   if (path.empty() || (fs::path(path).is_relative() && !fs::exists(path, failure))) return path;  // of the hub's cache

@@ -48,6 +48,8 @@ std::string portable_path(const std::string& path, const std::filesystem::path& 
 /// Returns the state as JSON for a file in `folder` that others may get: its model, its capture and those of the run that it
 /// is compared with are named as portable_path() does.
 std::string portable_state(const State& state, const std::filesystem::path& folder);
+/// The same as a whole session, which a view's figure carries.
+std::string portable_session(const State& state, const std::filesystem::path& folder);
 
 /// Returns the name under which a file in `folder` that is to open `path` again names it: like portable_path(), a path with
 /// "./" or "../" at its beginning; where the two share nothing but the root, from the home folder on ("~/models/gpt2"), and

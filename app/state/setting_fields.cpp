@@ -78,10 +78,12 @@ Field field_of(const AnySetting& setting) {
 
 }  // namespace
 
-void add_setting_fields(std::vector<Field>& fields) {
+std::vector<Field> setting_fields() {
+  std::vector<Field> fields;
   for (const SettingGroup* group : setting_groups()) {
     for (const AnySetting* setting : group->settings) fields.push_back(field_of(*setting));
   }
+  return fields;
 }
 
 }  // namespace headlight::app

@@ -56,14 +56,14 @@ struct MemberWriter {
 
   void operator()(const char* key, const auto& value) const { object[key] = value; }
   void operator()(const char* key, float value, float /*low*/, float /*high*/) const { object[key] = value; }
-  void operator()(const char* key, Fold value) const { object[key] = enum_name<Fold>(kFolds, value); }
+  void operator()(const char* key, Fold value) const { object[key] = enum_name(kFolds, value); }
 };
 struct MemberReader {
   const JsonReader& object;
 
   void operator()(const char* key, auto& value) const { object.read(key, value); }
   void operator()(const char* key, float& value, float low, float high) const { object.read(key, value, low, high); }
-  void operator()(const char* key, Fold& value) const { object.read_enum<Fold>(key, value, kFolds); }
+  void operator()(const char* key, Fold& value) const { object.read_enum(key, value, kFolds); }
 };
 
 void for_each_member(auto& panes, const auto& use) {
@@ -72,10 +72,6 @@ void for_each_member(auto& panes, const auto& use) {
   use("grid", panes.grid, 0.0f, kWidest);
   use("sidebar_fold", panes.sidebar_fold);
   use("grid_fold", panes.grid_fold);
-  use("is_text_open", panes.is_text_open);
-  use("is_model_open", panes.is_model_open);
-  use("is_mask_open", panes.is_mask_open);
-  use("is_compare_open", panes.is_compare_open);
   use("shows_details", panes.shows_details);
 }
 
@@ -83,6 +79,7 @@ void for_each_member(auto& panes, const auto& use) {
 void for_each_plain_member(auto& settings, const auto& use) {
   use("device", settings.device);
   use("export_directory", settings.export_directory);
+  use("figure_look", settings.figure_look);
   use("model_folder", settings.model_folder);
   use("shows_welcome", settings.shows_welcome);
   use("verifies_head", settings.verifies_head);
@@ -142,7 +139,7 @@ Settings settings_from_json(const json& value) {
   if (const json* lessons = reader.find("lessons")) settings.lessons = lessons_from_json(*lessons, "lessons");
   if (const json* panes = reader.find("panes")) for_each_member(settings.panes, MemberReader{JsonReader(*panes, "panes")});
   if (const json* state = reader.find("state")) {
-    const Result<State> read = state_from_json(*state);
+    const Result<State> read = state_from_json(with_color_range(*state, "largest"));
     if (!read) throw Error("state.{}", read.error());
     settings.state = *read;
     forget_changes(settings.state);  // of files that an older version wrote

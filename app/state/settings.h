@@ -25,14 +25,10 @@ enum class Fold : std::uint8_t {
 /// The window's layout. Widths in UI units, 0: by the window's size. A small window shows narrower panels but keeps these
 /// values.
 struct Panes {
-  float sidebar = 0.0f;
+  float sidebar = 0.0f;  ///< the left panel, by the name that files have
   float grid = 0.0f;
   Fold sidebar_fold = Fold::Automatic;
   Fold grid_fold = Fold::Automatic;
-  bool is_text_open = true;  ///< the sidebar's sections
-  bool is_model_open = true;
-  bool is_mask_open = true;
-  bool is_compare_open = true;
   bool shows_details = false;  ///< of the model: sizes, and settings that are rarely changed
 
   bool operator==(const Panes&) const = default;
@@ -57,6 +53,7 @@ struct Settings {
   std::vector<std::string> recent_choices;  ///< ids of the palette's entries, the newest first, at most kMaxRecentChoices
   std::string model_folder;                 ///< where the model browser looks besides; empty: nowhere
   std::string export_directory;             ///< where the Export dialog wrote last; empty: none yet
+  std::string figure_look;                  ///< of exported figures, as JSON; empty: as the program has it
   LessonProgress lessons;
   bool shows_welcome = true;   ///< until the user closes the welcome panel
   bool verifies_head = false;  ///< the selected head is computed again in double precision, and the status bar says

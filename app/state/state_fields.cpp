@@ -128,79 +128,71 @@ Field edits_field() {
   return field;
 }
 
-/// Adds the fields of the source. A file that names several sources has the last one's: a capture's, else a model's.
-void add_source(std::vector<Field>& fields) {
-  fields.push_back(described(source_field("", "preset", notebook_name, change_to_notebook, check_notebook),
-                             [](const State& before, const State& after) {
-                               const Notebook* shown = std::get_if<Notebook>(&after.source);
-                               return Change{.label =
-                                                 shown ? "Show " + shown->name : "Leave " + notebook_name(before.source)};
-                             }));
-  fields.push_back(edits_field());
-  fields.push_back(
-      described(source_field("model", "path", model_path, change_to_model), [](const State&, const State& after) {
-        return Change{.label = is_model(after.source) ? "Open model" : "Close model"};
-      }));
-  fields.push_back(
-      described(source_field("capture", "path", capture_path, change_to_capture), [](const State&, const State& after) {
-        return Change{.label = is_capture(after.source) ? "Open capture" : "Close capture"};
-      }));
-  fields.push_back(
-      continuous(plain_field("", "text", "Edit text", member_by([](auto& state) -> auto& { return state.text(); }))));
-  fields.push_back(switch_field("", "cross", "Switch cross-attention", of_playground<&Playground::cross>()));
-  fields.push_back(continuous(plain_field("", "key_text", "Edit second text", of_playground<&Playground::key_text>())));
+/// Returns the fields of the source. A file that names several sources has the last one's: a capture's, else a model's.
+std::vector<Field> source_fields() {
+  return {described(source_field("", "preset", notebook_name, change_to_notebook, check_notebook),
+                    [](const State& before, const State& after) {
+                      const Notebook* shown = std::get_if<Notebook>(&after.source);
+                      return Change{.label = shown ? "Show " + shown->name : "Leave " + notebook_name(before.source)};
+                    }),
+          edits_field(),
+          described(source_field("model", "path", model_path, change_to_model),
+                    [](const State&, const State& after) {
+                      return Change{.label = is_model(after.source) ? "Open model" : "Close model"};
+                    }),
+          described(source_field("capture", "path", capture_path, change_to_capture),
+                    [](const State&, const State& after) {
+                      return Change{.label = is_capture(after.source) ? "Open capture" : "Close capture"};
+                    }),
+          continuous(plain_field("", "text", "Edit text", member_by([](auto& state) -> auto& { return state.text(); }))),
+          switch_field("", "cross", "Switch cross-attention", of_playground<&Playground::cross>()),
+          continuous(plain_field("", "key_text", "Edit second text", of_playground<&Playground::key_text>()))};
 }
 
-void add_model(std::vector<Field>& fields) {
-  fields.push_back(continuous(plain_field("model", "pair_text", "Edit second sentence", in_model<&Model::pair_text>())));
-  fields.push_back(described(switch_field("model", "translates", "", in_model<&Model::translates>()),
-                             [](const State&, const State& after) {
-                               return Change{.label = after.model().translates ? "Translate by itself" : "Write the target"};
-                             }));
-  fields.push_back(continuous(plain_field("model", "target_text", "Edit target", in_model<&Model::target_text>())));
-  fields.push_back(choice_field("model", "padding", "Choose padding side", in_model<&Model::padding>(), kPaddingSides,
-                                {.name = "--padding-side", .help = "where shorter lines of a batch are filled up"}));
-  Field special = switch_field("model", "adds_special", "Switch special tokens", in_model<&Model::adds_special>());
-  special.flag = {.name = "--no-special",
-                  .help = "without the tokens that the model expects around a text ([CLS], <s>, ...)",
-                  .parse = [](const std::string&, const std::string&) -> StateEdit {
-                    return [](State& state) { state.model().adds_special = false; };
-                  }};
-  fields.push_back(std::move(special));
-  Field chat = switch_field("model", "chat", "Switch chat", in_model<&Model::is_chat>());
-  chat.flag = {.name = "--chat",
-               .help =
-                   "texts are chats, which the model's template writes: lines 'system: ...', 'user: ...', 'assistant: ...' "
-                   "begin turns, anything else is the user's; or JSON, a list of messages",
-               .parse = [](const std::string&, const std::string&) -> StateEdit {
-                 return [](State& state) { state.model().is_chat = true; };
-               }};
-  fields.push_back(std::move(chat));
+/// Returns a switch of models whose flag has no value and puts it to `to`.
+Field model_switch(const char* key, const char* label, const Member<bool>& at, const char* flag, const char* help, bool to) {
+  return flagged(switch_field("model", key, label, at),
+                 {.name = flag, .help = help, .parse = [at, to](const std::string&, const std::string&) -> StateEdit {
+                    return [at, to](State& state) { at(state) = to; };
+                  }});
+}
+
+std::vector<Field> model_fields() {
   Field thinking = choice_field("model", "thinks", "Choose thinking", in_model<&Model::thinking>(), kThinking,
                                 {.name = "--thinking", .help = kThinkingHelp});
   thinking.read = [](const JsonReader& object, const char* name, State& state) {
     read_thinking(object, name, state.model().thinking);
   };
-  fields.push_back(std::move(thinking));
-  fields.push_back(choice_field("model", "precision", "Choose precision", in_model<&Model::precision>(), kPrecisions,
-                                {.name = "--precision",
-                                 .help = "how weights are kept on the device: exactly, as the file has them (f32), or "
-                                         "rounded to float16; arithmetic is float32"}));
-  Field adapter = switch_field("model", "applies_adapter", "Switch adapter", in_model<&Model::applies_adapter>());
-  adapter.flag = {.name = "--no-adapter",
-                  .help = "the model that a LoRA adapter changes, without the adapter whose folder is given",
-                  .parse = [](const std::string&, const std::string&) -> StateEdit {
-                    return [](State& state) { state.model().applies_adapter = false; };
-                  }};
-  fields.push_back(std::move(adapter));
-  fields.push_back(switch_field("model", "joins_lines", "Join lines", in_model<&Model::joins_lines>(),
-                                {.name = "--join-lines", .help = "all lines of a text are one item of the batch"}));
-  fields.push_back(switch_field("model", "stretches_positions", "Stretch positions", in_model<&Model::stretches_positions>(),
-                                {.name = "--stretch-positions",
-                                 .help = "take texts that are longer than the model's table of learned positions by "
-                                         "interpolating the table; the model wasn't trained for that"}));
-  fields.push_back(ids_field("ids", in_model<&Model::ids>()));
-  fields.push_back(ids_field("target_ids", in_model<&Model::target_ids>()));
+  return {
+      continuous(plain_field("model", "pair_text", "Edit second sentence", in_model<&Model::pair_text>())),
+      described(switch_field("model", "translates", "", in_model<&Model::translates>()),
+                [](const State&, const State& after) {
+                  return Change{.label = after.model().translates ? "Translate by itself" : "Write the target"};
+                }),
+      continuous(plain_field("model", "target_text", "Edit target", in_model<&Model::target_text>())),
+      choice_field("model", "padding", "Choose padding side", in_model<&Model::padding>(), kPaddingSides,
+                   {.name = "--padding-side", .help = "where shorter lines of a batch are filled up"}),
+      model_switch("adds_special", "Switch special tokens", in_model<&Model::adds_special>(), "--no-special",
+                   "without the tokens that the model expects around a text ([CLS], <s>, ...)", false),
+      model_switch("chat", "Switch chat", in_model<&Model::is_chat>(), "--chat",
+                   "texts are chats, which the model's template writes: lines 'system: ...', 'user: ...', 'assistant: ...' "
+                   "begin turns, anything else is the user's; or JSON, a list of messages",
+                   true),
+      thinking,
+      choice_field("model", "precision", "Choose precision", in_model<&Model::precision>(), kPrecisions,
+                   {.name = "--precision",
+                    .help = "how weights are kept on the device: exactly, as the file has them (f32), or "
+                            "rounded to float16; arithmetic is float32"}),
+      model_switch("applies_adapter", "Switch adapter", in_model<&Model::applies_adapter>(), "--no-adapter",
+                   "the model that a LoRA adapter changes, without the adapter whose folder is given", false),
+      switch_field("model", "joins_lines", "Join lines", in_model<&Model::joins_lines>(),
+                   {.name = "--join-lines", .help = "all lines of a text are one item of the batch"}),
+      switch_field("model", "stretches_positions", "Stretch positions", in_model<&Model::stretches_positions>(),
+                   {.name = "--stretch-positions",
+                    .help = "take texts that are longer than the model's table of learned positions by "
+                            "interpolating the table; the model wasn't trained for that"}),
+      ids_field("ids", in_model<&Model::ids>()),
+      ids_field("target_ids", in_model<&Model::target_ids>())};
 }
 
 /// Reads "1/sqrt(d_k)", "none" or a number, after a flag.
@@ -215,46 +207,53 @@ StateEdit parse_scale(const std::string& flag, const std::string& text) {
   return [scale](State& state) { state.playground().settings.scale = scale; };
 }
 
-void add_playground(std::vector<Field>& fields) {
-  const auto add = [&](Field field) { fields.push_back(continuous(std::move(field))); };
-  const auto add_size = [&](const char* key, const Member<std::uint32_t>& size, std::uint32_t low, std::uint32_t high,
-                            const FlagText& flag) {
-    add(number_field("playground", key, std::string("Change ") + key, size, low, high, flag));
-  };
-  add_size("d_model", in_playground<&PlaygroundSettings::d_model>(), 1, inference::kMaxWidth,
-           {.name = "--d-model", .help = "width of the token vectors"});
-  add_size("heads", in_playground<&PlaygroundSettings::heads>(), 1, inference::kMaxHeads,
-           {.name = "--heads", .help = "heads of each layer"});
-  add_size("d_k", in_playground<&PlaygroundSettings::d_k>(), 0, inference::kMaxWidth,
-           {.name = "--d-k",
-            .help = "width of a head's queries and keys",
-            .default_text = "0: d_model / heads",
-            .tells_limits = false});
-  add_size(
-      "d_v", in_playground<&PlaygroundSettings::d_v>(), 0, inference::kMaxWidth,
-      {.name = "--d-v", .help = "width of a head's values", .default_text = "0: d_model / heads", .tells_limits = false});
-  add_size("layers", in_playground<&PlaygroundSettings::layers>(), 1, inference::kMaxLayers,
-           {.name = "--layers", .help = "attention layers"});
-  add(number_field("playground", "seed", "Change seed", in_playground<&PlaygroundSettings::seed>(), std::uint64_t{0},
-                   std::numeric_limits<std::uint64_t>::max(),
-                   {.name = "--seed", .help = "torch.manual_seed of the weights", .tells_limits = false}));
-  Field scale = value_field("playground", "scale", "Change scale", in_playground<&PlaygroundSettings::scale>(), write_scale,
-                            read_scale);
-  scale.flag = {.name = "--scale",
+Field size_field(const char* key, const Member<std::uint32_t>& size, std::uint32_t low, std::uint32_t high,
+                 const FlagText& flag) {
+  return number_field("playground", key, std::string("Change ") + key, size, low, high, flag);
+}
+
+std::vector<Field> all_continuous(std::vector<Field> fields) {
+  for (Field& field : fields) field.is_continuous = true;
+  return fields;
+}
+
+std::vector<Field> playground_fields() {
+  return all_continuous(
+      {size_field("d_model", in_playground<&PlaygroundSettings::d_model>(), 1, inference::kMaxWidth,
+                  {.name = "--d-model", .help = "width of the token vectors"}),
+       size_field("heads", in_playground<&PlaygroundSettings::heads>(), 1, inference::kMaxHeads,
+                  {.name = "--heads", .help = "heads of each layer"}),
+       size_field("d_k", in_playground<&PlaygroundSettings::d_k>(), 0, inference::kMaxWidth,
+                  {.name = "--d-k",
+                   .help = "width of a head's queries and keys",
+                   .default_text = "0: d_model / heads",
+                   .tells_limits = false}),
+       size_field("d_v", in_playground<&PlaygroundSettings::d_v>(), 0, inference::kMaxWidth,
+                  {.name = "--d-v",
+                   .help = "width of a head's values",
+                   .default_text = "0: d_model / heads",
+                   .tells_limits = false}),
+       size_field("layers", in_playground<&PlaygroundSettings::layers>(), 1, inference::kMaxLayers,
+                  {.name = "--layers", .help = "attention layers"}),
+       number_field("playground", "seed", "Change seed", in_playground<&PlaygroundSettings::seed>(), std::uint64_t{0},
+                    std::numeric_limits<std::uint64_t>::max(),
+                    {.name = "--seed", .help = "torch.manual_seed of the weights", .tells_limits = false}),
+       flagged(value_field("playground", "scale", "Change scale", in_playground<&PlaygroundSettings::scale>(), write_scale,
+                           read_scale),
+               {.name = "--scale",
                 .value_name = "S",
                 .help = "factor of the raw scores: 1/sqrt(d_k), none or a number (default 1/sqrt(d_k))",
-                .parse = parse_scale};
-  add(std::move(scale));
-  add(switch_field("playground", "bias", "Switch bias", in_playground<&PlaygroundSettings::bias>(),
-                   {.name = "--bias", .help = "biases of the projections"}));
-  add(switch_field("playground", "output_projection", "Switch output projection",
-                   in_playground<&PlaygroundSettings::output_projection>(),
-                   {.name = "--output-projection", .help = "the projection W_O after the merged heads"}));
-  add(switch_field("playground", "positions", "Switch positions", in_playground<&PlaygroundSettings::positions>(),
-                   {.name = "--positions", .help = "sinusoidal positions added to the token vectors"}));
-  add(choice_field(
-      "playground", "merge", "Change merge order", in_playground<&PlaygroundSettings::merge>(), kMerges,
-      {.name = "--merge", .help = "how heads are merged: concatenate or without-transpose", .value_name = "ORDER"}));
+                .parse = parse_scale}),
+       switch_field("playground", "bias", "Switch bias", in_playground<&PlaygroundSettings::bias>(),
+                    {.name = "--bias", .help = "biases of the projections"}),
+       switch_field("playground", "output_projection", "Switch output projection",
+                    in_playground<&PlaygroundSettings::output_projection>(),
+                    {.name = "--output-projection", .help = "the projection W_O after the merged heads"}),
+       switch_field("playground", "positions", "Switch positions", in_playground<&PlaygroundSettings::positions>(),
+                    {.name = "--positions", .help = "sinusoidal positions added to the token vectors"}),
+       choice_field(
+           "playground", "merge", "Change merge order", in_playground<&PlaygroundSettings::merge>(), kMerges,
+           {.name = "--merge", .help = "how heads are merged: concatenate or without-transpose", .value_name = "ORDER"})});
 }
 
 /// Reads a head such as "L1H4" or, in an encoder-decoder, "cross:L1H4"; none: it names no head.
@@ -308,73 +307,66 @@ Change describe_patterns_change(const State& before, const State& after) {
   return {.label = paints ? "Paint head pattern" : "Replace head pattern"};
 }
 
-/// Adds the changes of the model: masks, gains and patterns.
-void add_changes(std::vector<Field>& fields) {
-  fields.push_back(described(masks_field("masks", "", at<&State::masks>()), describe_masks_change));
-  fields.push_back(value_field("", "gains", "Change head gain", at<&State::gains>(), write_gains, read_gains));
-  Field patterns = described(value_field("", "patterns", "", at<&State::patterns>(), write_patterns, read_patterns),
-                             describe_patterns_change);
-  patterns.flag = {.name = "--replace-pattern",
-                   .value_name = "HEAD=PATTERN",
-                   .help =
-                       "a head attends by a fixed pattern within its mask: uniform, diagonal, previous or first, as in "
+/// The changes of the model: masks, gains and patterns.
+std::vector<Field> change_fields() {
+  return {
+      described(masks_field("masks", "", at<&State::masks>()), describe_masks_change),
+      value_field("", "gains", "Change head gain", at<&State::gains>(), write_gains, read_gains),
+      flagged(described(value_field("", "patterns", "", at<&State::patterns>(), write_patterns, read_patterns),
+                        describe_patterns_change),
+              {.name = "--replace-pattern",
+               .value_name = "HEAD=PATTERN",
+               .help = "a head attends by a fixed pattern within its mask: uniform, diagonal, previous or first, as in "
                        "L1H4=uniform,L0H2=first (in an encoder-decoder decoder:L1H4 or cross:L1H4)",
-                   .parse = parse_patterns};
-  fields.push_back(std::move(patterns));
-  fields.push_back(
-      described(value_field("", "changes", "", at<&State::changes>(), write_changes, read_changes), describe_kept_changes));
+               .parse = parse_patterns}),
+      described(value_field("", "changes", "", at<&State::changes>(), write_changes, read_changes), describe_kept_changes)};
 }
 
-void add_generation(std::vector<Field>& fields) {
+std::vector<Field> generation_fields() {
   constexpr const char* kLabel = "Change generation";
-  const auto add = [&](Field field) { fields.push_back(continuous(std::move(field))); };
-  add(number_field("generation", "tokens", kLabel, at<&State::generation, &GenerationChoices::tokens>(), 1u,
-                   kMaxGeneratedTokens));
-  add(choice_field("generation", "method", kLabel, in_sampling<&SamplingSettings::method>(), kMethods));
-  add(number_field("generation", "temperature", kLabel, in_sampling<&SamplingSettings::temperature>(), kMinTemperature,
-                   kMaxTemperature));
-  add(number_field("generation", "top_k", kLabel, in_sampling<&SamplingSettings::top_k>(), 0u, kMaxTopK));
-  add(number_field("generation", "top_p", kLabel, in_sampling<&SamplingSettings::top_p>(), 0.0f, 1.0f));
-  add(number_field("generation", "seed", kLabel, in_sampling<&SamplingSettings::seed>(), std::uint64_t{0},
-                   std::numeric_limits<std::uint64_t>::max()));
+  return all_continuous({number_field("generation", "tokens", kLabel, at<&State::generation, &GenerationChoices::tokens>(),
+                                      1u, kMaxGeneratedTokens),
+                         choice_field("generation", "method", kLabel, in_sampling<&SamplingSettings::method>(), kMethods),
+                         number_field("generation", "temperature", kLabel, in_sampling<&SamplingSettings::temperature>(),
+                                      kMinTemperature, kMaxTemperature),
+                         number_field("generation", "top_k", kLabel, in_sampling<&SamplingSettings::top_k>(), 0u, kMaxTopK),
+                         number_field("generation", "top_p", kLabel, in_sampling<&SamplingSettings::top_p>(), 0.0f, 1.0f),
+                         number_field("generation", "seed", kLabel, in_sampling<&SamplingSettings::seed>(), std::uint64_t{0},
+                                      std::numeric_limits<std::uint64_t>::max())});
 }
 
-void add_selection(std::vector<Field>& fields) {
+std::vector<Field> selection_fields() {
   constexpr const char* kLabel = "Select head";
-  const auto add = [&](Field field) { fields.push_back(continuous(std::move(field))); };
   const auto index_flag = [](const char* name, const char* help) {
     return FlagText{.name = name, .help = help, .tells_limits = false, .tells_default = false};
   };
-  add(number_field("selection", "layer", kLabel,
-                   at<&State::selection, &Selection::block, &model::BlockRef::layer, &LayerIndex::value>(), 0u, kLastIndex,
-                   index_flag("--layer", "selected layer, from 0")));
-  add(number_field("selection", "head", kLabel, at<&State::selection, &Selection::head>(), 0u, kLastIndex,
-                   index_flag("--head", "selected head, from 0")));
-  add(number_field("selection", "batch", kLabel, at<&State::selection, &Selection::batch>(), 0u, kLastIndex,
-                   index_flag("--batch", "selected batch item, from 0")));
-  add(choice_field(
-      "selection", "kind", kLabel, at<&State::selection, &Selection::block, &model::BlockRef::kind>(), kKinds,
-      {.name = "--block", .help = "kind of the selected attention, in presets that have several", .tells_default = false}));
-  add(choice_field("selection", "mean", kLabel, at<&State::selection, &Selection::mean>(), kMeans));
+  return all_continuous(
+      {number_field("selection", "layer", kLabel,
+                    at<&State::selection, &Selection::block, &model::BlockRef::layer, &LayerIndex::value>(), 0u, kLastIndex,
+                    index_flag("--layer", "selected layer, from 0")),
+       number_field("selection", "head", kLabel, at<&State::selection, &Selection::head>(), 0u, kLastIndex,
+                    index_flag("--head", "selected head, from 0")),
+       number_field("selection", "batch", kLabel, at<&State::selection, &Selection::batch>(), 0u, kLastIndex,
+                    index_flag("--batch", "selected batch item, from 0")),
+       choice_field("selection", "kind", kLabel, at<&State::selection, &Selection::block, &model::BlockRef::kind>(), kKinds,
+                    {.name = "--block",
+                     .help = "kind of the selected attention, in presets that have several",
+                     .tells_default = false}),
+       choice_field("selection", "mean", kLabel, at<&State::selection, &Selection::mean>(), kMeans)});
 }
 
-/// Adds the masks that the state goes back to, which only change together with others.
-void add_kept_masks(std::vector<Field>& fields) {
-  fields.push_back(masks_field("model_masks", "Change masks", in_model<&Model::trained_masks>()));
-  fields.push_back(masks_field("playground_masks", "Change masks", of_playground<&Playground::kept_masks>()));
+/// The masks that the state goes back to, which only change together with others.
+std::vector<Field> kept_mask_fields() {
+  return {masks_field("model_masks", "Change masks", in_model<&Model::trained_masks>()),
+          masks_field("playground_masks", "Change masks", of_playground<&Playground::kept_masks>())};
 }
 
 }  // namespace
 
 std::span<const Field> state_fields() {
-  static const std::vector<Field> kFields = [] {
-    std::vector<Field> fields;
-    for (const auto add : {add_source, add_model, add_playground, add_changes, add_generation, add_selection,
-                           add_view_fields, add_setting_fields, add_kept_masks}) {
-      add(fields);
-    }
-    return fields;
-  }();
+  static const std::vector<Field> kFields =
+      fields_of({source_fields, model_fields, playground_fields, change_fields, generation_fields, selection_fields,
+                 view_fields, setting_fields, kept_mask_fields});
   return kFields;
 }
 

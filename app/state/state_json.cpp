@@ -18,15 +18,14 @@ struct KnownContent {
   std::string_view is;
 };
 
-constexpr std::array kKnown = {
-    KnownContent{.begins = "GGUF", .is = "it is a GGUF model, which is opened as one (Ctrl+O, --model)"},
-    KnownContent{.begins = "PK\x03\x04", .is = "it is a zip archive; a capture in one is named .npz (--capture)"},
-    KnownContent{.begins = "\x93NUMPY", .is = "it is a NumPy array; a mask in one is named .npy (--mask-file)"},
-    KnownContent{.begins = "\x89PNG", .is = "it is a PNG image; a figure that carries a session is named .png"},
-    KnownContent{.begins = "%PDF", .is = "it is a PDF; a figure that carries a session is named .pdf"},
-    KnownContent{.begins = "<svg", .is = "it is an SVG image; a figure that carries a session is named .svg"},
-    KnownContent{.begins = "<?xml", .is = "it is XML; a figure that carries a session is named .svg"},
-};
+constexpr auto kKnown =
+    std::to_array<KnownContent>({{"GGUF", "it is a GGUF model, which is opened as one (Ctrl+O, --model)"},
+                                 {"PK\x03\x04", "it is a zip archive; a capture in one is named .npz (--capture)"},
+                                 {"\x93NUMPY", "it is a NumPy array; a mask in one is named .npy (--mask-file)"},
+                                 {"\x89PNG", "it is a PNG image; a figure that carries a session is named .png"},
+                                 {"%PDF", "it is a PDF; a figure that carries a session is named .pdf"},
+                                 {"<svg", "it is an SVG image; a figure that carries a session is named .svg"},
+                                 {"<?xml", "it is XML; a figure that carries a session is named .svg"}});
 
 /// Returns what a content is that can't be JSON's; empty where it may be JSON that is broken.
 std::string other_kind(std::string_view content) {
@@ -76,9 +75,15 @@ json to_json(const State& state) {
   return value;
 }
 
+json with_color_range(json state, const char* range) {
+  const json::json_pointer member("/view/color_range");
+  if (state.contains(member) && state[member] == "absolute") state[member] = range;
+  return state;
+}
+
 Result<State> state_from_json(const json& value) {
   try {
-    return read_state(value);
+    return read_state(with_color_range(value, "quantile"));
   } catch (const Error& error) {
     return Failure{error.what()};
   } catch (const json::exception& error) {

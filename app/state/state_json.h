@@ -13,6 +13,10 @@ nlohmann::json to_json(const State& state);
 /// of the wrong type or out of range is a Failure that names the key: "view.theme: expected one of dark, light, found 3".
 Result<State> state_from_json(const nlohmann::json& json);
 
+/// Replaces the colour range "absolute", which every file had before colours went to the largest weight: they ended at 98 %
+/// of the weights where few of these were large. state_from_json() reads the quantile in its place.
+nlohmann::json with_color_range(nlohmann::json state, const char* range);
+
 nlohmann::json to_json(const inference::PlaygroundSettings& settings);
 
 /// Returns why a file's content isn't the JSON that was expected: "it is empty; expected a session, …". `problem`: of

@@ -17,7 +17,7 @@ inline constexpr const char* kHeadView = "head";
 
 enum class Theme : std::uint8_t { Dark, Light, HighContrast };
 /// The top of the colour bar: the whole map's range, or each row's own largest value.
-enum class ColorRange : std::uint8_t { Absolute, PerRow };
+enum class ColorRange : std::uint8_t { Largest, PerRow, Quantile };
 /// Order of the thumbnails: layer by layer and head by head, or the most concentrated heads first (mean of the rows'
 /// largest weights, 1/l of softmax).
 enum class GridOrder : std::uint8_t { ByLayer, ByConcentration };

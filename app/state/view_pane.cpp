@@ -3,10 +3,13 @@
 #include "app/state/field_values.h"
 #include "app/state/json_reader.h"
 #include "app/state/state_names.h"
+#include "core/file.h"
 
 namespace headlight::app {
 namespace {
 
+constexpr std::uint32_t kLayoutVersion = 1, kLastVersion = 1U << 16;
+constexpr std::size_t kLargestLayout = std::size_t{1} << 16;
 constexpr float kBorderReach = 4.0F;  // to either side of the line, in UI units
 
 void place(ViewPane& pane, const chart::Rect& room, PaneLayout& layout) {
@@ -32,18 +35,15 @@ ViewPane* parent_of(ViewPane& root, const ViewPane& pane) {
 }
 
 nlohmann::json write_pinned(const Selection& pinned) {
-  return {{"kind", enum_name<model::BlockKind>(kKinds, pinned.block.kind)},
-          {"layer", pinned.block.layer.value},
-          {"batch", pinned.batch},
-          {"head", pinned.head}};
+  nlohmann::json written = write_head(pinned.block, pinned.head);
+  written["batch"] = pinned.batch;
+  return written;
 }
 
 Selection read_pinned(const JsonReader& object) {
   Selection pinned;
-  object.read_enum<model::BlockKind>("kind", pinned.block.kind, kKinds);
-  object.read("layer", pinned.block.layer.value, 0U, kLastIndex);
+  read_head(object, pinned.block, pinned.head);
   object.read("batch", pinned.batch, 0U, kLastIndex);
-  object.read("head", pinned.head, 0U, kLastIndex);
   return pinned;
 }
 
@@ -149,6 +149,29 @@ void read_panes(const JsonReader& object, const char* key, ViewPane& root) {
   if (std::ranges::count_if(panes_of(panes), has_keys) != 1)
     throw Error("{}: exactly one pane has no view, which the tab is for", object.path(key));
   root = std::move(panes);
+}
+
+void save_layout(const std::filesystem::path& path, const ViewChoices& view) {
+  const nlohmann::json file = {{"headlight_layout", kLayoutVersion}, {"tab", view.tab}, {"panes", write_panes(view.panes)}};
+  write_file_atomically(path, to_text(file) + "\n");
+}
+
+void load_layout(const std::filesystem::path& path, ViewChoices& view) {
+  const nlohmann::json file = read_json(path, {.bytes = kLargestLayout});
+  try {
+    const JsonReader reader(file, "");
+    std::uint32_t version = 0;
+    reader.read("headlight_layout", version, 0U, kLastVersion);
+    if (version == 0) throw Error("it is no layout, which has \"headlight_layout\"");
+    if (version > kLayoutVersion) throw Error("a newer Headlight has written it");
+    ViewChoices found;
+    read_view_id(reader, "tab", found.tab);
+    read_panes(reader, "panes", found.panes);
+    view.tab = found.tab;
+    view.panes = std::move(found.panes);
+  } catch (const Error& error) {
+    throw Error("{}: {}", utf8(path), error.what());
+  }
 }
 
 }  // namespace headlight::app

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <filesystem>
+
 #include <nlohmann/json_fwd.hpp>
 
 #include "app/state/view_choices.h"
@@ -55,5 +57,11 @@ void close_pane(ViewChoices& view, ViewPane& pane);
 nlohmann::json write_panes(const ViewPane& root);
 /// Throws Error where the member is anything that open_beside() can't have made.
 void read_panes(const JsonReader& object, const char* key, ViewPane& root);
+
+/// Writes the views on screen and their places to a file, atomically. Throws Error naming the file.
+void save_layout(const std::filesystem::path& path, const ViewChoices& view);
+/// Puts the views of a file that save_layout() has written on screen. Throws Error, with the file and the place in it, where
+/// it is none; then `view` stays.
+void load_layout(const std::filesystem::path& path, ViewChoices& view);
 
 }  // namespace headlight::app

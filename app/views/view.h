@@ -2,8 +2,6 @@
 
 #include "app/figures/job.h"
 #include "app/frame.h"
-#include "app/shell/input.h"
-#include "app/state/transient.h"
 #include "export/drawing.h"
 
 namespace headlight::app {
@@ -12,7 +10,8 @@ namespace headlight::app {
 class ViewPanel {
  public:
   virtual ~ViewPanel() = default;
-  /// Draws into the whole current child region. Called only of runs that View::why_empty() has nothing against.
+  /// Draws into the whole current child region. Called only of runs that View::why_empty() has nothing against. Gives the
+  /// sentence its place below the title (place_sentence()), and where it isn't a map's puts it into Frame::says.
   virtual void draw(Frame& frame) = 0;
   /// Returns what was drawn last as a figure for a paper, on white; null: this view has none. May throw Error.
   virtual std::unique_ptr<exporting::Drawing> figure() const { return nullptr; }
@@ -38,6 +37,8 @@ struct View {
   ExportContents (*exported)(const State&);
   /// Do the arrow keys move in the view itself, instead of through layers and heads?
   bool takes_arrows = false;
+  /// Do Page Up and Page Down move in the view itself, instead of through the lines of a batch?
+  bool takes_pages = false;
   /// Folds what is unfolded in the view: the effect of Esc. Returns whether there was something. Null: Esc does nothing in
   /// it.
   bool (*fold)(State&) = nullptr;

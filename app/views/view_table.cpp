@@ -1,6 +1,6 @@
 #include "app/views/view_table.h"
 
-#include "app/shapes/quantities/tile_query.h"
+#include "app/widgets/shown_tile.h"
 #include "attribution/additive_stack.h"
 
 namespace headlight::app {
@@ -11,6 +11,7 @@ OpenView open_block_view, open_checkpoints_view, open_corpus_view, open_flow_vie
     open_prompts_view, open_side_by_side_view, open_steps_view, open_text_view, open_what_if_view;
 /// Folds the unfolded matrix of the view Block; false: none is.
 bool fold_block(State& state);
+bool fold_steps(State& state);
 
 namespace {
 
@@ -18,8 +19,8 @@ using shell::Key;
 
 /// Has the run the stage? A capture has the stages that were saved.
 bool has_stage(const Frame& frame, attention::Stage stage) {
-  const auto shape = frame.result.shapes.find(frame.state.selection.block);
-  return !frame.result.capture || (shape != frame.result.shapes.end() && shape->second.extent(stage));
+  const inference::BlockShape* shape = selected_shape(frame);
+  return !frame.result.capture || (shape && shape->extent(stage));
 }
 
 std::string why_no_steps(const Frame& frame) {
@@ -135,6 +136,8 @@ constexpr std::array kViews = {
          .key = {Key::Digit2, {}, "2"},
          .open = &open_steps_view,
          .exported = &every_stage,
+         .takes_pages = true,
+         .fold = &fold_steps,
          .menus_of = kOfCell | kOfHead,
          .why_empty = &why_no_steps},
     View{.id = "neuron",

@@ -16,7 +16,7 @@ std::string equation(const Arithmetic& arithmetic, bool has_numbers) {
 
 /// Draws the buttons at the right end of the line that is being laid out.
 void draw_buttons(Frame& frame, const Arithmetic& arithmetic, const std::optional<NumberRef>& number, bool& shows_all) {
-  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text);
+  const TextStyleScope ink(frame, frame.ui.theme().text);
   const char* expand = shows_all ? "Fewer" : "All terms";
   const float padding = 2.0F * ImGui::GetStyle().FramePadding.x;
   const float copy_width = ImGui::CalcTextSize("Copy").x + padding;
@@ -68,7 +68,7 @@ void draw_equation(Frame& frame, const Arithmetic& arithmetic, bool has_numbers)
   {
     const TextStyleScope ink(fonts.mono, frame.ui.theme().text);
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0F, 1.0F));
-    const float width = ImGui::GetContentRegionAvail().x;
+    const float width = width_left();
     for (const std::string& line : break_lines(fonts.mono, arithmetic.cell + equation(arithmetic, has_numbers), width)) {
       ImGui::TextUnformatted(line.c_str());
     }
@@ -97,10 +97,19 @@ void draw_arithmetic_strip(Frame& frame, const ArithmeticStrip& strip, bool& sho
   } else {
     const shell::Color role = strip.color;
     fill_rect({low.x, low.y + 8.0F}, {low.x + 4.0F, low.y + size.y - 8.0F}, role, 2.0F);
-    write_text(fonts.strong, role, strip.title);
-    ImGui::SameLine(0.0F, 12.0F);
-    write_text(fonts.body, theme.text_dim, strip.tokens);
-    draw_buttons(frame, *strip.arithmetic, strip.number, shows_all);
+    constexpr float kNarrow = 460.0F;  // has no room for the tokens beside title and buttons
+    const float width = width_left();
+    const bool is_narrow = width < kNarrow;
+    if (!is_narrow) {
+      write_text(fonts.strong, role, strip.title);
+      ImGui::SameLine(0.0F, 12.0F);
+      write_text(fonts.body, theme.text_dim, strip.tokens);
+      draw_buttons(frame, *strip.arithmetic, strip.number, shows_all);
+    } else {
+      ImGui::Dummy({1.0F, font_size(fonts.small)});
+      draw_buttons(frame, *strip.arithmetic, strip.number, shows_all);
+      write_text(fonts.small, theme.text_dim, fit_text(fonts.small, strip.tokens, width));
+    }
     const bool has_list = shows_all && !strip.arithmetic->terms.empty();
     draw_equation(frame, *strip.arithmetic, !has_list);
     if (has_list) {

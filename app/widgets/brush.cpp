@@ -1,8 +1,8 @@
 #include "app/widgets/brush.h"
 
-#include "app/engine/analyses/analysis.h"
 #include "app/state/map_settings.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/shown_tile.h"
 
 namespace headlight::app {
 namespace {
@@ -28,12 +28,12 @@ std::string brush_hint(const State& state) {
 bool is_painting(const Frame& frame) { return frame.transient.paints && frame.state.selection.mean == HeadMean::None; }
 
 PaintedMap painted_map(const EngineResult& result, const Selection& selection) {
-  const auto shape = result.shapes.find(selection.block);
-  if (!result.input || shape == result.shapes.end()) return {};
+  const inference::BlockShape* shape = find_shape(result, selection.block);
+  if (!result.input || !shape) return {};
   const auto is_of_kind = [&](const auto& block) { return block.first.kind == selection.block.kind; };
-  PaintedMap map{.keys = real_tokens(result.input->keys(selection.block.kind), selection.batch, shape->second.keys),
-                 .rows = shape->second.queries,
-                 .columns = shape->second.keys,
+  PaintedMap map{.keys = real_tokens(result.input->keys(selection.block.kind), selection.batch, shape->keys),
+                 .rows = shape->queries,
+                 .columns = shape->keys,
                  .layers = static_cast<std::uint32_t>(std::ranges::count_if(result.shapes, is_of_kind)),
                  .has_trained_window = result.model && result.model->description.window > 0};
   const model::TokenBatch& tokens = result.input->keys(selection.block.kind);
@@ -53,7 +53,7 @@ float brush_toggle_width(const Frame& frame) {
 void draw_brush_toggle(Frame& frame) {
   const shell::Theme& theme = frame.ui.theme();
   const bool is_on = frame.transient.paints;
-  const TextStyleScope ink(frame.ui.fonts().small, theme.text);
+  const TextStyleScope ink(frame, theme.text);
   ImGui::PushStyleColor(ImGuiCol_Button, is_on ? theme.active : theme.field);
   ImGui::PushStyleColor(ImGuiCol_Border, is_on ? theme.accent : theme.border);
   ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, 1.0F);

@@ -25,21 +25,21 @@ class GridPainter {
       : frame_(frame),
         map_(map),
         ends_(map.grid.ends(map.least_end)),
-        colors_(map.grid.is_signed ? signed_colors() : weight_colors(frame.state)) {}
+        colors_(map.grid.is_signed ? signed_colors(frame.ui.theme()) : weight_colors(frame.state)) {}
 
   GridEvents draw() {
     if (map_.kind != GridKind::Texts) draw_ends();
     const bool scrolls = map_.kind != GridKind::Numbers;
     const float bar = scrolls ? ImGui::GetStyle().ScrollbarSize : 0.0F;
-    const glm::vec2 start = to_glm(ImGui::GetCursorScreenPos());
-    const GridLayout layout = grid_layout(frame_, map_.grid, map_.kind, to_glm(ImGui::GetContentRegionAvail()) - bar);
+    const glm::vec2 start = cursor_position();
+    const GridLayout layout = grid_layout(frame_, map_.grid, map_.kind, region_left() - bar);
     const glm::vec2 corner = start + layout.corner(), all = layout.size();
     GridPart& shown = events_.shown = {0, map_.grid.cells.size(), 0, map_.grid.columns.tokens.size()};
     ImGui::SetCursorScreenPos({start.x, corner.y});
     if (scrolls)
       ImGui::BeginChild("rows", {}, false,
                         map_.kind == GridKind::Texts ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_None);
-    const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos()) + glm::vec2(layout.corner().x, 0.0F);
+    const glm::vec2 origin = cursor_position() + glm::vec2(layout.corner().x, 0.0F);
     const glm::vec2 end = to_glm(ImGui::GetWindowPos()) + to_glm(ImGui::GetWindowSize());
     if (scrolls) {
       shown = layout.part(corner - origin, end - origin);
@@ -61,13 +61,13 @@ class GridPainter {
  private:
   /// The scale, and what the numbers are.
   void draw_ends() const {
-    if (ImGui::GetContentRegionAvail().x < kScaleRoom) return;
+    if (width_left() < kScaleRoom) return;
     const ImVec2 start = ImGui::GetCursorScreenPos();
     const auto written = [](double end) { return cell_number(static_cast<float>(end), 2); };
     if (ends_.second > ends_.first) {
       draw_scale(frame_, colors_, written(ends_.first), written(ends_.second));
       ImFont* font = frame_.ui.fonts().small;
-      const float x = ImGui::GetItemRectMax().x, room = start.x + ImGui::GetContentRegionAvail().x - x;
+      const float x = ImGui::GetItemRectMax().x, room = start.x + width_left() - x;
       if (room > kScaleLine) put_text(font, {x, start.y}, frame_.ui.theme().text_dim, fit_text(font, map_.grid.title, room));
     }
     ImGui::SetCursorScreenPos({start.x, start.y + kScaleLine});
@@ -166,7 +166,7 @@ GridEvents draw_grid(Frame& frame, const GridMap& map) { return GridPainter(fram
 void draw_scale(const Frame& frame, std::span<const std::uint32_t> colors, const std::string& low, const std::string& high) {
   ImFont* font = frame.ui.fonts().small;
   const shell::Color ink = frame.ui.theme().text_dim;
-  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
+  const glm::vec2 at = cursor_position();
   put_text(font, at, ink, low);
   constexpr float kGap = 6.0F, kSteps = 32.0F, kStep = kScaleBar / kSteps;
   const float left = at.x + text_width(font, low) + kGap;

@@ -19,8 +19,8 @@ std::optional<std::string> cell_text(Frame& frame, attention::Cell cell) {
   TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
   const std::optional<float> weight = numbers.value(attention::Stage::Weights, cell.query, cell.key);
   const std::optional<float> scaled = numbers.value(attention::Stage::Scaled, cell.query, cell.key);
-  const auto shape = frame.result.shapes.find(selection.block);
-  const bool has_scores = shape == frame.result.shapes.end() || !shape->second.only_weights;
+  const inference::BlockShape* shape = selected_shape(frame);
+  const bool has_scores = !shape || !shape->only_weights;
   if (!weight || (has_scores && !scaled)) return std::nullopt;
   const model::ModelInput& input = *frame.result.input;
   const auto name = [&](const model::TokenBatch& tokens, std::uint32_t index) {

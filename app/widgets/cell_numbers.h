@@ -1,8 +1,6 @@
 #pragma once
 
 #include "app/frame.h"
-#include "app/shell/heatmap_renderer.h"
-#include "attention/stage.h"
 
 namespace headlight::app {
 

@@ -4,7 +4,6 @@
 
 // Controls: buttons, segments, lists that open, their tooltips, and where they stand in a line.
 
-#include "app/frame.h"
 #include "app/shell/click_area.h"
 #include "app/widgets/text.h"
 
@@ -14,11 +13,10 @@ namespace headlight::app {
 inline chart::Rect last_item_rect() {
   return {.origin = to_glm(ImGui::GetItemRectMin()), .size = to_glm(ImGui::GetItemRectSize())};
 }
-/// Return the current window of ImGui as a rectangle, and the pointer's position.
+/// Returns the current window of ImGui as a rectangle.
 inline chart::Rect window_rect() {
   return {.origin = to_glm(ImGui::GetWindowPos()), .size = to_glm(ImGui::GetWindowSize())};
 }
-inline glm::vec2 pointer_position() { return to_glm(ImGui::GetIO().MousePos); }
 /// Is a dialog, menu or list open?
 inline bool has_popup() { return ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId | ImGuiPopupFlags_AnyPopupLevel); }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/state/state.h"
+#include "app/frame.h"
 
 namespace headlight::app {
 
@@ -22,9 +22,10 @@ std::span<const Example> examples_for(const State& state);
 /// Returns what the bundled model in a folder of this name was trained on, "captions of photos"; empty for other folders.
 std::string_view trained_on(std::string_view folder);
 
-/// Returns "This model has read nothing but captions of photos …" where a bundled model is shown a text that isn't of its
-/// kind as far as is known: none of its examples, nor a part of one. Empty otherwise.
-std::string misfit_text(const State& state);
+/// Returns "This model has read nothing but captions of photos …" where a bundled decoder is shown a text that isn't an
+/// example, or a part of one, and that surprises it by more nats a token than texts of its kind do. Empty otherwise. Asks
+/// for the text's losses.
+std::string misfit_text(Frame& frame);
 /// Puts the text in place of the one that is there, or both texts; a model's target starts anew.
 void show_example(State& state, const Example& example);
 

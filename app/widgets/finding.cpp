@@ -39,16 +39,16 @@ void draw_rows(std::size_t count, float height, float width, const std::function
   ImGui::Dummy({width, static_cast<float>(count) * height});
 }
 
-bool ColumnPair::is_wide() const { return ImGui::GetContentRegionAvail().x >= least; }
+bool ColumnPair::is_wide() const { return width_left() >= least; }
 
 float ColumnPair::first_width() const {
-  const float room = ImGui::GetContentRegionAvail().x;
+  const float room = width_left();
   return is_wide() ? std::floor((room - kColumnGap) * share) : room;
 }
 
 void ColumnPair::draw(const std::function<void()>& first, const std::function<void()>& second, float height) const {
   const bool is_beside = is_wide();
-  const float width = first_width(), rest = ImGui::GetContentRegionAvail().y - height;
+  const float width = first_width(), rest = height_left() - height;
   ImGui::BeginChild("columns", {0.0F, 0.0F});
   ImGui::BeginChild("first", {width, is_beside ? 0.0F : height});
   first();

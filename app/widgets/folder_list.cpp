@@ -5,7 +5,6 @@
 
 #include "app/state/opened_file.h"
 #include "app/widgets/controls.h"
-#include "core/error.h"
 #include "model/hub_cache.h"
 
 namespace headlight::app {
@@ -200,7 +199,7 @@ std::optional<fs::path> FolderList::draw_entries(Frame& frame, const std::vector
     for (std::size_t row = 0; row < shown.size(); ++row) {
       const Entry& entry = entries_[shown[row]];
       frame.ui.ensure_glyphs(entry.name);
-      const float right = ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x;
+      const float right = ImGui::GetCursorPosX() + width_left();
       {
         const TextStyleScope ink(frame.ui.fonts().body, entry.is_folder ? theme.text : theme.accent);
         ImGui::PushID(static_cast<int>(row));
@@ -212,14 +211,13 @@ std::optional<fs::path> FolderList::draw_entries(Frame& frame, const std::vector
       mark_last_item(frame, entry.is_folder ? fmt::format("folder.{}", folders++) : fmt::format("folder.file.{}", files++));
       if (!entry.is_model) continue;
       ImGui::SameLine(right - text_width(frame.ui.fonts().small, "model"));
-      write_text(frame.ui.fonts().small, theme.text_dim, "model");
+      write_dim(frame, "model");
     }
   }
   if (shown.empty()) {
-    write_text(frame.ui.fonts().small, theme.text_dim,
-               typed_.empty()    ? "Nothing to choose in here"
-               : is_path(typed_) ? "Nothing to choose in here; Enter goes to what is typed"
-                                 : "Nothing has this in its name");
+    write_dim(frame, typed_.empty()    ? "Nothing to choose in here"
+                     : is_path(typed_) ? "Nothing to choose in here; Enter goes to what is typed"
+                                       : "Nothing has this in its name");
   }
   ImGui::EndChild();
   ImGui::PopStyleColor();
@@ -230,8 +228,7 @@ std::optional<fs::path> FolderList::draw_entries(Frame& frame, const std::vector
 std::optional<fs::path> FolderList::draw(Frame& frame, float height) {
   const shell::Theme& theme = frame.ui.theme();
   frame.ui.ensure_glyphs(utf8(folder_));
-  write_text(frame.ui.fonts().strong, theme.text,
-             fit_text(frame.ui.fonts().strong, utf8(folder_), ImGui::GetContentRegionAvail().x));
+  write_strong(frame, fit_text(frame.ui.fonts().strong, utf8(folder_), width_left()));
   draw_places(frame);
   const bool is_taken = frame.ui.is_pressed(shell::Key::Enter, shell::kControl);
   const fs::path here = folder_;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "app/frame.h"
-#include "app/shell/ui.h"
 
 namespace headlight::app {
 

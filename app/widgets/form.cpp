@@ -2,7 +2,6 @@
 
 #include <charconv>
 
-#include "app/shell/wrapped_text.h"
 #include "app/widgets/controls.h"
 
 namespace headlight::app {
@@ -58,7 +57,7 @@ void Form::mark_choice(const char* name, std::size_t choice, const char* explana
 
 float Form::begin_field(const char* label, const char* explanation) {
   const float left = ImGui::GetCursorPosX();
-  const float width = ImGui::GetContentRegionAvail().x;
+  const float width = width_left();
   ImGui::AlignTextToFramePadding();
   write_text(frame_.ui.fonts().body, frame_.ui.theme().text_dim, label);
   explain_last_item(frame_, explanation);
@@ -141,7 +140,7 @@ bool Form::toggle(const char* name, const char* label, bool& is_on, std::string_
   const shell::Theme& theme = frame_.ui.theme();
   ImGui::PushID(name);
   const ImVec2 origin = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x;
+  const float width = width_left();
   const float height = ImGui::GetFrameHeight();
   const ReadOnly read_only(is_read_only_);
   const bool was_clicked = click_area("##switch", {width, height});
@@ -346,7 +345,7 @@ bool Form::fold(const char* name, const char* label, bool& is_open, const char* 
   const shell::Theme& theme = frame_.ui.theme();
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   const float height = ImGui::GetFrameHeight();
-  if (click_area(name, {ImGui::GetContentRegionAvail().x, height})) is_open = !is_open;
+  if (click_area(name, {width_left(), height})) is_open = !is_open;
   mark_last_item(frame_, mark_name(name), explanation);
   // The control that a lesson points at may be among the folded ones, which are shown then.
   const Aim& aim = frame_.transient.aim;
@@ -361,8 +360,8 @@ bool Form::fold(const char* name, const char* label, bool& is_open, const char* 
 void Form::note(std::string_view text) {
   // Lines are broken at spaces alone: Dear ImGui also breaks after a full stop, before the closing quote of a text.
   const auto width_of = [&](std::string_view part) { return text_width(frame_.ui.fonts().small, std::string(part)); };
-  const shell::WrappedText wrapped(std::string(text), ImGui::GetContentRegionAvail().x, width_of);
-  write_text(frame_.ui.fonts().small, frame_.ui.theme().text_dim, wrapped.shown());
+  const shell::WrappedText wrapped(std::string(text), width_left(), width_of);
+  write_dim(frame_, wrapped.shown());
 }
 
 void Form::warning(std::string_view text) {
@@ -375,7 +374,7 @@ void draw_section(Frame& frame, const chart::Rect& bar, const char* name, const 
   constexpr float kHeight = 36.0F;
   const shell::Theme& theme = frame.ui.theme();
   const ImVec2 origin = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x;
+  const float width = width_left();
   ImGui::PushID(name);
   if (click_area("##head", {width, kHeight})) is_open = !is_open;
   mark_last_item(frame, std::string("section.") + name);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "app/frame.h"
-#include "app/state/setting.h"
 
 namespace headlight::app {
 
@@ -83,7 +82,7 @@ class Form {
   bool is_read_only_ = false;
 };
 
-/// Draws a section of the sidebar `bar` that folds: a strong title, what is in it while it is open, and a line.
+/// Draws a section of the panel `bar` that folds: a strong title, what is in it while it is open, and a line.
 void draw_section(Frame& frame, const chart::Rect& bar, const char* name, const char* title, bool& is_open,
                   const std::function<void()>& draw_content);
 

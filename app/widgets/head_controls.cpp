@@ -5,7 +5,6 @@
 #include "app/widgets/cells/shown_mask.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"
-#include "capture/capture_file.h"
 
 namespace headlight::app {
 
@@ -18,7 +17,7 @@ HeadSubject selected_subject(const Frame& frame) {
   const bool is_first = selection.block.layer.value == 0 && selection.block.kind != model::BlockKind::Cross;
   if (is_first && frame.result.network && frame.result.input) {
     const bool is_encoder = selection.block.kind == model::BlockKind::EncoderSelf;
-    const model::TokenBatch& tokens = frame.result.input->queries(selection.block.kind);
+    const model::TokenBatch& tokens = shown_queries(frame);
     const auto& embedding = is_encoder ? frame.result.network->source_embedding : frame.result.network->target_embedding;
     if (tokens.vectors.is_empty() && !tokens.ids.empty()) subject.embedding = embedding.get();
     subject.tokens = &tokens;
@@ -46,17 +45,14 @@ CellQuestion question_about(const Frame& frame, const HeadSubject& subject, atte
   const auto pattern = fixed_pattern(frame.state, selection.block, selection.head);
   question.is_uniform = pattern == attention::FixedPattern::Uniform;
   if (!attention::is_map(stage)) return question;
-  question.first_key = key_range(frame, selection.block.kind).begin;
+  question.first_key = key_range(frame).begin;
   if (frame.result.capture) {
     const capture::CapturedScore* score = frame.result.capture->score(selection.block);
     question.has_captured_bias = score != nullptr && score->bias;
     question.has_sink = score != nullptr && score->sinks;
   }
-  question.mask_reason = mask_reason(mask, {.map = shown.map(),
-                                            .batch = selection.batch,
-                                            .cell = cell,
-                                            .keys = key_range(frame, selection.block.kind),
-                                            .pattern = pattern});
+  question.mask_reason = mask_reason(
+      mask, {.map = shown.map(), .batch = selection.batch, .cell = cell, .keys = key_range(frame), .pattern = pattern});
   if (const auto dropout = weight_dropout(frame.state.settings, selection.block)) {
     question.dropout_factor = dropout->factor_of(selection.batch, selection.head, cell.query, cell.key);
   }
@@ -141,7 +137,7 @@ float gain_control_width(const Frame& frame) {
 void draw_gain_control(Frame& frame) {
   const Selection& selection = frame.state.selection;
   const float gain = head_gain(frame.state, selection.block, selection.head);
-  const TextStyleScope ink(frame.ui.fonts().small, gain == 1.0F ? frame.ui.theme().text : frame.ui.theme().warning);
+  const TextStyleScope ink(frame, gain == 1.0F ? frame.ui.theme().text : frame.ui.theme().warning);
   float edited = gain;
   ImGui::SetNextItemWidth(kFieldWidth);
   // The format rounds to hundredths, so that 0 and 1 are reached exactly.
@@ -198,20 +194,20 @@ void choose_metric(Frame& frame, const std::string& name, const char* explanatio
 void draw_head_controls(Frame& frame) {
   choose_kind(frame, "control.kind");
   Selection& selection = frame.state.selection;
-  const auto shape = frame.result.shapes.find(selection.block);
-  if (shape == frame.result.shapes.end()) return;
+  const inference::BlockShape* shape = selected_shape(frame);
+  if (!shape) return;
   const std::vector<model::BlockRef> layers = blocks_of_kind(frame.result.shapes, selection.block.kind);
   const float begin = ImGui::GetCursorPosX();
   const auto at = static_cast<std::uint32_t>(std::ranges::find(layers, selection.block) - layers.begin());
   const model::BlockRef block = layers[draw_stepper(frame, "layer", "Layer", at, static_cast<std::uint32_t>(layers.size()),
                                                     selection.block.layer.value)];
   ImGui::SameLine(0.0F, kHeadControlGap);
-  const std::uint32_t head = draw_stepper(frame, "head", "Head", selection.head, shape->second.heads, selection.head);
+  const std::uint32_t head = draw_stepper(frame, "head", "Head", selection.head, shape->heads, selection.head);
   if (block != selection.block || head != selection.head) {
     select_head(selection, {block, head});
     clamp_selection(frame.state, frame.result.shapes);
   }
-  if (shape->second.d_output == 0) return;  // without an output projection a gain would do nothing
+  if (shape->d_output == 0) return;  // without an output projection a gain would do nothing
   continue_line(gain_control_width(frame), kHeadControlGap);
   if (ImGui::GetCursorPosX() < begin) ImGui::SetCursorPosX(begin);
   draw_gain_control(frame);

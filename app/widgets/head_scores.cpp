@@ -1,11 +1,12 @@
 #include "app/widgets/head_scores.h"
 
+#include "app/engine/analyses/head_metric_text.h"
 #include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/table_view.h"
-#include "export/figures.h"
+#include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
 namespace {
@@ -67,6 +68,20 @@ void point_at(Frame& frame, const ScoredHeads& scored, const ScoredHead* found) 
 
 void click_head(Frame& frame, const ScoredHeads& scored, const HeadRef& head, bool is_double) {
   scored.click ? scored.click(head, is_double) : go_to_head(frame, head, is_double);
+}
+
+Sentence scores_sentence(const Frame& frame, const HeadScores& scores) {
+  const std::optional<NumberRef>& number = frame.transient.pointed_number;
+  const auto size = [&](const ScoredHead& scored) {
+    if (number && scored.head == HeadRef{number->block, number->head}) return HUGE_VAL;
+    const double value = scored.value().value_or(-1.0);
+    return scores.has_signs() ? std::abs(value) : value;
+  };
+  const auto found = std::ranges::max_element(scores.heads, {}, size);
+  if (found == scores.heads.end() || !found->score) return {};
+  return fmt::format("The {}{} is {}, of {}.", size(*found) == HUGE_VAL ? "" : "largest ", scores.title,
+                     number_word(scores.has_signs() ? change_text(*found->score) : fmt::format("{:.3f}", found->score->now)),
+                     head_name(found->head));
 }
 
 }  // namespace
@@ -135,7 +150,7 @@ void draw_score_maps(Frame& frame, const ScoredHeads& scored) {
   const std::map<model::BlockKind, KindMap> kinds = maps_of(scored.scores);
   const Selection& selection = frame.state.selection;
   for (const auto& [kind, map] : kinds) {
-    if (kinds.size() > 1) write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, kind_text(kind));
+    if (kinds.size() > 1) write_dim(frame, kind_text(kind));
     const std::string cells =
         scored.cells.empty() ? fmt::format("{}.{}", scored.name, model::to_string(kind)) : scored.cells;
     const auto head_of = [&map = map](GridCell cell) { return map.head(cell); };
@@ -188,11 +203,12 @@ void draw_score_list(Frame& frame, const ScoredHeads& scored) {
   if (events.clicked) go_to_head(frame, rows[*events.clicked]->head, false);
   if (events.opened) click_head(frame, scored, rows[*events.opened]->head, true);
   ImGui::EndChild();
+  if (frame.says.empty()) frame.says = scores_sentence(frame, scored.scores);
 }
 
 void draw_scored_heads(Frame& frame, const ScoredHeads& scored) {
   const ColumnPair columns{.share = kMapShare};
-  const float below = std::floor(ImGui::GetContentRegionAvail().y * kMaxMapShare);
+  const float below = std::floor(height_left() * kMaxMapShare);
   const float height = std::min(score_maps_height(scored.scores, columns.first_width()), below);
   columns.draw([&] { draw_score_maps(frame, scored); }, [&] { draw_score_list(frame, scored); }, height);
 }

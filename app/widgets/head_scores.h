@@ -67,7 +67,8 @@ struct ScoredHeads {
 /// A map of layers and heads for each kind of attention that is among them, and its height in a region of this width.
 void draw_score_maps(Frame& frame, const ScoredHeads& scored);
 float score_maps_height(const HeadScores& scores, float width);
-/// The heads that have a number as bars, in their order, in what is left of the region.
+/// The heads that have a number as bars, in their order, in what is left of the region. Says which head is pointed at, else
+/// which number is the largest, or the farthest from 0 where they have signs.
 void draw_score_list(Frame& frame, const ScoredHeads& scored);
 /// Both, side by side or one below the other, in what is left of the region.
 void draw_scored_heads(Frame& frame, const ScoredHeads& scored);

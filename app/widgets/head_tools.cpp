@@ -3,6 +3,7 @@
 #include "app/engine/analyses/head_metric_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
+#include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
 
@@ -25,6 +26,21 @@ ShownMetrics ask_metrics(Frame& frame) {
   return {.found = answer->as<HeadMetricsFound>(),
           .error = answer->error,
           .is_current = answer->is_done && answer->run == frame.result.run};
+}
+
+ShownMetrics ask_cheap_metrics(Frame& frame) {
+  constexpr std::uint32_t kMaxTokens = 2'048;
+  const inference::BlockShape* shape = selected_shape(frame);
+  const bool is_cheap = shape && std::max(shape->queries, shape->keys) <= kMaxTokens;
+  return is_cheap ? ask_metrics(frame) : ShownMetrics();
+}
+
+bool are_trained(const State& state) { return is_model(state.source) || is_capture(state.source); }
+
+ShownMetrics role_metrics(Frame& frame) {
+  constexpr std::uint32_t kMinTokens = 6;
+  const attention::KeyRange keys = key_range(frame);
+  return keys.end - keys.begin >= kMinTokens ? ask_cheap_metrics(frame) : ShownMetrics();
 }
 
 std::string coverage_text(const ShownMetrics& metrics) {
@@ -184,25 +200,20 @@ void draw_head_tools(Frame& frame, const char* name, const ShownMetrics& metrics
   choose_filter(frame, name, metrics);
 }
 
-void draw_head_sentence(Frame& frame, const char* name, const ShownMetrics& metrics, const std::optional<HeadRef>& hovered,
-                        bool tells_metrics) {
-  const shell::Theme& theme = frame.ui.theme();
+void draw_head_note(Frame& frame, const char* name, const ShownMetrics& metrics, const std::optional<HeadRef>& hovered,
+                    bool tells_metrics) {
   const Selection& selection = frame.state.selection;
   const HeadRef head = hovered.value_or(selection.head_ref());
   const evaluation::HeadMetrics* known = metrics.of(head);
-  const std::string sentence = known ? head_sentence(head, *known) : std::string("\u2013");
-  const std::string coverage = coverage_text(metrics);
-  write_text(frame.ui.fonts().strong, theme.text,
-             fit_text(frame.ui.fonts().strong, sentence, ImGui::GetContentRegionAvail().x));
-  frame.mark(std::string(name) + ".sentence", last_item_rect());
-  const TextStyleScope ink(frame.ui.fonts().small, theme.text_dim);
-  std::string how = coverage;
+  if (known) frame.says = head_sentence(head, *known, are_trained(frame.state)) + ".";
+  const TextStyleScope ink(frame);
+  std::string how = coverage_text(metrics);
   if (how.empty() && tells_metrics && known) how = metrics_text(*known, frame.state.heads.scoring);
   if (how.empty() && selection.block.kind == model::BlockKind::Cross) {
     how = "Between two texts no token is the previous one or an equal one, and there is no distance: these have no numbers.";
   }
   if (how.empty()) how = "Measured on the text in view. Enter or a double click opens a head, Space pins it.";
-  ImGui::TextUnformatted(fit_text(frame.ui.fonts().small, how, ImGui::GetContentRegionAvail().x).c_str());
+  ImGui::TextUnformatted(fit_text(frame.ui.fonts().small, how, width_left()).c_str());
   frame.mark(std::string(name) + ".coverage", last_item_rect());
 }
 
@@ -213,7 +224,7 @@ bool has_heads_to_show(Frame& frame, const char* name, const ShownMetrics& metri
   const char* text = waits                 ? "The heads are being measured\u2026"
                      : choices.only_pinned ? "No head of this kind is pinned. Space pins the selected head."
                                            : "No head passes the filter. Lower its value, or show all heads.";
-  ImGui::Dummy({1.0F, std::round(ImGui::GetContentRegionAvail().y * 0.3F)});
+  ImGui::Dummy({1.0F, std::round(height_left() * 0.3F)});
   write_wrapped(frame.ui.fonts().body, frame.ui.theme().text_dim, text, ImGui::GetContentRegionMax().x);
   frame.mark(std::string(name) + ".empty", last_item_rect());
   if (waits) return false;

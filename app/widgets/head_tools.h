@@ -15,6 +15,14 @@ struct ShownMetrics {
 };
 /// Asks for the metrics.
 ShownMetrics ask_metrics(Frame& frame);
+/// Likewise, but for a long text, which takes seconds of the device: too much for what only stands beside a view.
+ShownMetrics ask_cheap_metrics(Frame& frame);
+/// Likewise, to say what heads do: of no very short text either, in which heads that attend to all keys alike pass the
+/// threshold: of 5 tokens 0.46 of their attention is on the first, of 4 0.52.
+ShownMetrics role_metrics(Frame& frame);
+
+/// Were the weights on screen trained? Those of playgrounds and notebooks are random: no role is said of their heads.
+bool are_trained(const State& state);
 
 /// Returns "3 of 144 heads measured", "sampled: 512 of 8,192 queries, in strips at equal distances": what the numbers don't
 /// cover yet; empty where they cover everything.
@@ -36,10 +44,10 @@ void draw_head_tools(Frame& frame, const char* name, const ShownMetrics& metrics
 bool choose_metric(Frame& frame, const std::string& name, const char* none, std::optional<evaluation::HeadMetric>& metric,
                    const char* explanation);
 
-/// Draws the sentence about the head under the pointer, else about the selected one, and below it how much of the text is
-/// measured; of all of it the head's metrics where the view doesn't show them otherwise, else what can be done.
-void draw_head_sentence(Frame& frame, const char* name, const ShownMetrics& metrics, const std::optional<HeadRef>& hovered,
-                        bool tells_metrics);
+/// Says what the head under the pointer does, else the selected one. Draws how much of the text is measured; of all of it
+/// the metrics of that head where the view doesn't show them otherwise, else what can be done.
+void draw_head_note(Frame& frame, const char* name, const ShownMetrics& metrics, const std::optional<HeadRef>& hovered,
+                    bool tells_metrics);
 
 /// Writes in place of heads that they are being measured, why they can't be, or that a filter leaves none. Returns whether
 /// there is something to list instead.

@@ -330,7 +330,7 @@ void draw_axes(const Frame& frame, const chart::Viewport& viewport, glm::vec2 ma
 void draw_marginals(Frame& frame, const chart::Viewport& viewport, const Marginals& marginals) {
   const shell::Theme& theme = frame.ui.theme();
   const chart::Rect cells = viewport.visible();
-  const glm::vec2 pointer = to_glm(ImGui::GetIO().MousePos);
+  const glm::vec2 pointer = pointer_position();
   const bool is_pointed_at = ImGui::IsWindowHovered();
   ImDrawList* list = ImGui::GetWindowDrawList();
   // Bars have one pixel between them where there is room for it.

@@ -2,9 +2,6 @@
 
 #include "app/frame.h"
 #include "app/shapes/quantities/grouped_map.h"
-#include "attention/mask.h"
-#include "capture/patch_grid.h"
-#include "chart/viewport.h"
 
 namespace headlight::app {
 

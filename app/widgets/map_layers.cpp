@@ -151,7 +151,7 @@ void TiledMap::draw_small(const chart::Rect& area, const std::function<chart::Re
     image.area = area_of(tile.query);
     image.clip = area;
     image.grid = 0;
-    frame_.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
+    draw_heatmap(frame_, image);
   }
 }
 
@@ -162,7 +162,7 @@ void TiledMap::draw_tile(const ShownTile& shown, const SetColors& colors) const 
   colors(image, shown);
   image.area = area_of(shown.query);
   image.clip = cells;
-  frame_.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
+  draw_heatmap(frame_, image);
   const bool is_sharp = layers_ || shown.tile == sharp_.tile;
   if (!shown.query.is_exact() || !is_sharp) return;
   ImGui::PushClipRect(to_imgui(cells.origin), to_imgui(cells.end()), true);

@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::size_t kShownTokens = 3;
 constexpr float kTokenPadding = 8.0F, kTokenGap = 6.0F, kBetweenWords = 5.0F;
-constexpr float kTokenRounding = 9.0F;
+constexpr float kTokenRounding = 11.0F;
 constexpr double kLeastChange = 5e-4;  // of a probability: a smaller one isn't written
 
-float line_height(const ImFont* font) { return font_size(font) + 5.0F; }
+float line_height(const ImFont* font) { return font_size(font) + 8.0F; }
 
 /// Returns the position after the text, of a masked model the selected mask or the first one.
 PredictionPosition end_of_text(const Frame& frame) {
@@ -49,11 +49,10 @@ bool NextTokens::draw_token(Frame& frame, const inference::Candidate& candidate,
   for (const auto& part : parts) {
     if (!part.first.empty()) width += std::ceil(text_width(font, part.first)) + kBetweenWords;
   }
-  const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x;
-  if (index > 0 && end + kTokenGap + width > ImGui::GetContentRegionMax().x) return false;
+  if (ImGui::GetItemRectMax().x + kTokenGap + width > end_) return false;
   ImGui::SameLine(0.0F, kTokenGap);
   const float height = line_height(font);
-  const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos());
+  const glm::vec2 origin = cursor_position();
   const std::string name = fmt::format("next.{}", index);
   if (click_area(name.c_str(), {width, height})) {
     frame.state.view.tab = "predictions";
@@ -72,8 +71,13 @@ bool NextTokens::draw_token(Frame& frame, const inference::Candidate& candidate,
   return true;
 }
 
-void NextTokens::draw(Frame& frame) {
-  if (!frame.result.has_logits || !frame.result.input || !frame.result.network || frame.transient.aim.conceals) return;
+bool NextTokens::has_some(const Frame& frame) {
+  return frame.result.has_logits && frame.result.input && frame.result.network && !frame.transient.aim.conceals;
+}
+
+float NextTokens::draw(Frame& frame, float room) {
+  if (!has_some(frame)) return 0.0F;
+  end_ = ImGui::GetCursorScreenPos().x + room;
   position_ = end_of_text(frame);
   const Prediction* prediction = frame.ask(PredictionQuery{.batch = position_.batch,
                                                            .token = position_.token,
@@ -96,16 +100,18 @@ void NextTokens::draw(Frame& frame) {
                                                                              : "in its place";
   ImFont* font = frame.ui.fonts().small;
   const std::string shown = now ? caption : "next \u2026";
-  const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos());
+  const glm::vec2 origin = cursor_position();
   ImGui::Dummy({std::ceil(text_width(font, shown)), line_height(font)});
   frame.mark("next", last_item_rect());
   explain_last_item(frame, "What the model expects here; computed after the map.");
   put_text(font, {origin.x, origin.y + text_drop(font, line_height(font))}, frame.ui.theme().text_dim, shown);
-  if (!now) return;
+  const auto drawn = [&] { return ImGui::GetItemRectMax().x - origin.x; };
+  if (!now) return drawn();
   const shell::ControlGroup group(frame.ui.keyboard(), "next");
   for (std::size_t i = 0; i < std::min(kShownTokens, memory_.candidates().size()); ++i) {
     if (!draw_token(frame, memory_.candidates()[i], before, since, i)) break;
   }
+  return drawn();
 }
 
 }  // namespace headlight::app

@@ -9,9 +9,11 @@ namespace headlight::app {
 /// with what the last change of masks or heads did to it, or with its difference from the baseline.
 class NextTokens {
  public:
-  /// Draws as many as the width that is left has room for, and asks for what it needs after the map; nothing where the run
-  /// predicts no tokens. A click opens the view Predictions at that position.
-  void draw(Frame& frame);
+  /// Draws as many as `room` has room for, from the cursor on, and asks for what it needs after the map; nothing where the
+  /// run predicts no tokens. A click opens the view Predictions at that position. Returns the width that they take.
+  float draw(Frame& frame, float room);
+  /// Has the run tokens to predict, and may they be shown?
+  static bool has_some(const Frame& frame);
 
  private:
   /// Returns false where the line has no room for it.
@@ -20,6 +22,7 @@ class NextTokens {
 
   PredictionMemory memory_;
   PredictionPosition position_;
+  float end_ = 0.0F;  ///< of the room
 };
 
 }  // namespace headlight::app

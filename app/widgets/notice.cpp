@@ -98,37 +98,13 @@ void draw_notice_panel(Frame& frame, Notice& notice) {
   if (draw_button(frame, "notice.close", "Close")) notice = {};
 }
 
-StatusChoice draw_remarks(Frame& frame, const StatusRemarks& remarks) {
-  const std::string& model_changes = remarks.model_changes;
-  const Toast& toast = remarks.toast;
+StatusChoice draw_remarks(Frame& frame, const std::string& fixed_range, const Toast& toast) {
   constexpr float kEdge = 8.0F;
   StatusChoice choice{.end = 12.0F};
   RemarkLine line(frame, kEdge);
-  // The undo of what has just made the model another one is its reset as well.
-  const bool is_one = toast.can_undo && remarks.was_unchanged;
-  if (!model_changes.empty() && !is_one) {
-    choice.resets_model =
-        line.draw({.name = "status.reset",
-                   .text = model_changes,
-                   .button = "Reset",
-                   .explanation = "The model is not as it was trained. Reset brings its own masks back and "
-                                  "every head; it can be undone.",
-                   .role = frame.ui.theme().warning});
-  }
-  if (!remarks.compared_with.empty()) {
-    const std::string& why = frame.result.baseline_error;
-    const std::string text = fmt::format("compared with: {}", remarks.compared_with);
-    frame.ui.ensure_glyphs(text);
-    choice.stops_comparing = line.draw({.name = "status.compare",
-                                        .text = why.empty() ? text : fmt::format("can't be compared: {}", why),
-                                        .button = "Off",
-                                        .explanation = "Maps show the present run minus the baseline, and predictions show "
-                                                       "both. D switches between differences and the run itself.",
-                                        .role = why.empty() ? frame.ui.theme().accent : frame.ui.theme().warning});
-  }
-  if (!remarks.fixed_range.empty()) {
+  if (!fixed_range.empty()) {
     choice.fits_colors = line.draw({.name = "status.range",
-                                    .text = remarks.fixed_range,
+                                    .text = fixed_range,
                                     .button = "Fit",
                                     .explanation = "The colour range was dragged or typed, and is the same for all heads, "
                                                    "layers and texts. Fit gives each map its own again.",
@@ -141,7 +117,6 @@ StatusChoice draw_remarks(Frame& frame, const StatusRemarks& remarks) {
                                .button = toast.can_undo ? "Undo" : "",
                                .explanation = "Esc closes this",
                                .role = frame.ui.theme().accent});
-    if (is_one) frame.mark("status.reset.button", last_item_rect());
   }
   choice.end = std::max(choice.end, line.end());
   return choice;
@@ -162,7 +137,7 @@ void draw_empty_panel(Frame& frame, bool is_computing) {
   const std::string& error = frame.result.error;
   const bool has_failed = !error.empty();
   const char* title = has_failed ? "Nothing to show yet" : is_computing ? "Preparing the device\u2026" : "";
-  const float width = ImGui::GetContentRegionAvail().x;
+  const float width = width_left();
   const float column = std::min(width - 48.0F, 480.0F);
   const float left = ImGui::GetCursorPosX() + std::round((width - column) * 0.5F);
   ImGui::SetCursorPos({left, std::round(ImGui::GetWindowHeight() * 0.4F)});

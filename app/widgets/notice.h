@@ -23,24 +23,14 @@ struct Toast {
 
 /// The clicked part at the left end of the status line.
 struct StatusChoice {
-  bool resets_model = false;     ///< the chip's Reset
-  bool stops_comparing = false;  ///< the Off of what is compared
-  bool fits_colors = false;      ///< the Fit of a fixed colour range
-  bool undoes = false;           ///< the toast's Undo
-  float end = 0.0F;              ///< the right end, from the window's left edge
+  bool fits_colors = false;  ///< the Fit of a fixed colour range
+  bool undoes = false;       ///< the toast's Undo
+  float end = 0.0F;          ///< the right end, from the window's left edge
 };
 
-/// The remarks at the left of the status line.
-struct StatusRemarks {
-  const std::string& model_changes;  ///< how the model differs from its training; empty: it doesn't
-  const std::string& compared_with;  ///< what the run is compared with; empty: nothing
-  const std::string& fixed_range;    ///< of colours, which the user has chosen for all texts; empty: each map has its own
-  const Toast& toast;
-  bool was_unchanged = false;  ///< the model was as it was trained before what the toast reports
-};
-/// Draws, at the left of the status line, which is the current window, chips that stay while the model differs from its
-/// training and while the run is compared, and beside them the toast.
-StatusChoice draw_remarks(Frame& frame, const StatusRemarks& remarks);
+/// Draws, at the left of the status line, which is the current window, a chip while the colours' range is fixed, which
+/// `fixed_range` describes, else empty: each map has its own; and beside it the toast.
+StatusChoice draw_remarks(Frame& frame, const std::string& fixed_range, const Toast& toast);
 
 /// Returns the notice's width in UI units, at most `most`.
 float notice_width(const Frame& frame, const Notice& notice, float most);

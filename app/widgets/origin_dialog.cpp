@@ -1,6 +1,5 @@
 #include "app/widgets/origin_dialog.h"
 
-#include "app/shapes/quantities/tile_query.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/tile_numbers.h"
 
@@ -29,8 +28,8 @@ std::string value_of(Frame& frame, const NumberRef& number) {
                   .pooled_columns = number.pooled_columns};
   const std::vector<model::BlockRef> all = blocks_of_kind(frame.result.shapes, query.block.kind);
   if (scope == Scope::Kind && !all.empty()) query.block = all.front();
-  const auto shape = frame.result.shapes.find(query.block);
-  const auto extent = shape == frame.result.shapes.end() ? std::nullopt : quantity(*id).shape(shape->second);
+  const inference::BlockShape* shape = find_shape(frame.result, query.block);
+  const auto extent = shape ? quantity(*id).shape(*shape) : std::nullopt;
   if (!extent || query.row >= extent->rows || query.column >= extent->columns) return {};
   query.rows = std::min(number.pool, extent->rows - query.row);
   query.columns = std::min(number.column_pool(), extent->columns - query.column);
@@ -39,14 +38,13 @@ std::string value_of(Frame& frame, const NumberRef& number) {
 }
 
 void draw_origin_line(const Frame& frame, const Provenance::Line& line) {
-  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, line.name);
+  write_dim(frame, line.name);
   ImGui::SameLine(kNameColumn);
   write_wrapped(frame.ui.fonts().body, frame.ui.theme().text, line.text);
 }
 
 void draw_content(Frame& frame, const Provenance& provenance, const std::string& value, bool& is_open) {
-  write_text(frame.ui.fonts().strong, frame.ui.theme().text,
-             fmt::format("{} = {}", provenance.title, value.empty() ? "\u2026" : value));
+  write_strong(frame, fmt::format("{} = {}", provenance.title, value.empty() ? "\u2026" : value));
   mark_last_item(frame, "origin.value");
   ImGui::Spacing();
   if (provenance.lines.empty()) {
@@ -96,8 +94,8 @@ std::optional<NumberRef> number_at_cell(const Frame& frame) {
   const Selection& selection = state.selection;
   const std::optional<attention::Cell>& hovered = frame.transient.hovered;
   const std::optional<attention::Cell> cell = hovered ? hovered : state.view.pinned;
-  const auto shape = frame.result.shapes.find(selection.block);
-  if (!cell || shape == frame.result.shapes.end()) return std::nullopt;
+  const inference::BlockShape* shape = selected_shape(frame);
+  if (!cell || !shape) return std::nullopt;
   const bool is_head_view = state.view.tab == kHeadView;
   const attention::Stage stage = is_head_view ? shown_stage(state)
                                  : hovered    ? frame.transient.hovered_stage
@@ -106,7 +104,7 @@ std::optional<NumberRef> number_at_cell(const Frame& frame) {
   QuantityId id = stage;
   if (is_mean || (is_head_view && shows_norms(state))) id = weights_of(selection.mean, shows_norms(state));
   if (is_head_view && head_map_shows_difference(frame)) id = difference_of(id);
-  const auto extent = quantity(id).shape(shape->second);
+  const auto extent = quantity(id).shape(*shape);
   if (!extent || cell->query >= extent->rows || cell->key >= extent->columns) return std::nullopt;
   return number_of(frame, quantity(id).id, *cell);
 }

@@ -1,6 +1,6 @@
 #include "app/widgets/patch_picture.h"
 
-#include "app/shell/heatmap_renderer.h"
+#include "app/widgets/shown_tile.h"
 #include "app/widgets/text.h"
 
 namespace headlight::app {
@@ -38,7 +38,7 @@ void draw_picture(const Frame& frame, const exporting::Pixels* pixels, PicturePl
   image.grid = 0;
   image.area = area;
   image.clip = clip;
-  frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
+  draw_heatmap(frame, image);
 }
 
 void draw_patch(const Frame& frame, const capture::PatchImages& images, PicturePlace place,

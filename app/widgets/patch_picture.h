@@ -1,8 +1,6 @@
 #pragma once
 
 #include "app/frame.h"
-#include "capture/patch_grid.h"
-#include "chart/viewport.h"
 #include "export/canvas.h"
 
 namespace headlight::app {

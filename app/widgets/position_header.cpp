@@ -3,6 +3,7 @@
 #include "app/state/logits_settings.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/prediction_bars.h"
+#include "app/widgets/shown_tile.h"
 #include "app/widgets/size_text.h"
 
 namespace headlight::app {
@@ -35,7 +36,7 @@ void choose(Frame& frame, const ChosenLogit& logit, const std::string& name, con
 
 void choose_position(Frame& frame, std::uint32_t token) {
   State& state = frame.state;
-  if (&frame.result.input->queries(state.selection.block.kind) != &predicted_tokens(frame.result)) {
+  if (&shown_queries(frame) != &predicted_tokens(frame.result)) {
     state.selection.block.kind = model::BlockKind::DecoderSelf;
     clamp_selection(state, frame.result.shapes);
   }
@@ -83,7 +84,8 @@ void draw_position_header(Frame& frame, const std::string& name, const std::stri
                                         position.kind == PredictionPosition::Kind::Next ? "after" : "at", token,
                                         position.token - position.first, position.end - position.first);
   ImFont* font = frame.ui.fonts().body;
-  write_text(font, frame.ui.theme().text_dim, fit_text(font, about, ImGui::GetContentRegionAvail().x));
+  write_text(font, frame.ui.theme().text_dim, fit_text(font, about, width_left()));
+  place_sentence(frame);
 }
 
 std::optional<ChosenLogit> chosen_logit(Frame& frame) {
@@ -102,7 +104,7 @@ std::optional<ChosenLogit> chosen_logit(Frame& frame) {
 void choose_tokens(Frame& frame, const ChosenLogit& logit, const std::string& view) {
   const float gap = ImGui::GetStyle().ItemSpacing.x;
   const float minus = ImGui::CalcTextSize("minus").x + 2.0F * gap;
-  const float width = std::clamp((ImGui::GetContentRegionAvail().x - minus) * 0.5F, 60.0F, 220.0F);
+  const float width = std::clamp((width_left() - minus) * 0.5F, 60.0F, 220.0F);
   const std::string likeliest =
       fmt::format("likeliest: \u201C{}\u201D", candidate_label(frame.result, logit.prediction->candidates.front().id));
   ImGui::SetNextItemWidth(width);

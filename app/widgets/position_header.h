@@ -1,6 +1,5 @@
 #pragma once
 
-#include "app/engine/predictions.h"
 #include "app/frame.h"
 
 namespace headlight::app {
@@ -13,9 +12,10 @@ std::string predicted_token_text(const EngineResult& result, std::uint32_t batch
 /// Pins the row of a position, in a kind of attention whose queries are the predicted sequence.
 void choose_position(Frame& frame, std::uint32_t token);
 
-/// Draws a title with the arrows that choose the position before and after, and below it "after “the”, token 4 of 12". The
-/// arrows pin the row, as a click on the map does. `name` is the view's: "logits.previous", "logits.next",
-/// "logits.automatic", "logits.copy". `copied`: what its button "Copy CSV" copies, in a sentence; null: it has none.
+/// Draws a title with the arrows that choose the position before and after, and below it "after “the”, token 4 of 12" and
+/// the place of the sentence. The arrows pin the row, as a click on the map does. `name` is the view's: "logits.previous",
+/// "logits.next", "logits.automatic", "logits.copy". `copied`: what its button "Copy CSV" copies, in a sentence; null: it
+/// has none.
 void draw_position_header(Frame& frame, const std::string& name, const std::string& title,
                           const PredictionPosition& position, const char* copied = nullptr);
 

@@ -1,6 +1,5 @@
 #include "app/widgets/prediction_bars.h"
 
-#include "app/engine/predictions.h"
 #include "app/engine/token_words.h"
 #include "app/state/map_settings.h"
 #include "app/widgets/controls.h"
@@ -8,13 +7,13 @@
 
 namespace headlight::app {
 
-bool rows_write_tokens(const Frame& frame, model::BlockKind kind) {
+bool rows_write_tokens(const Frame& frame) {
   const bool is_written = frame.result.model && frame.result.model->description.is_encoder_decoder;
-  return is_written && frame.result.input && rows_write_tokens(*frame.result.input, kind);
+  return is_written && frame.result.input && rows_write_tokens(*frame.result.input, frame.state.selection.block.kind);
 }
 
-std::optional<std::vector<std::string>> written_tokens(Frame& frame, model::BlockKind kind) {
-  if (!rows_write_tokens(frame, kind) || frame.state[kMapView.row_names] != RowNames::Written) return std::nullopt;
+std::optional<std::vector<std::string>> written_tokens(Frame& frame) {
+  if (!rows_write_tokens(frame) || frame.state[kMapView.row_names] != RowNames::Written) return std::nullopt;
   const model::TokenBatch& target = *frame.result.input->target;
   const std::uint32_t batch = frame.state.selection.batch;
   if (batch >= target.texts.size() || batch >= target.lengths.size()) return std::nullopt;
@@ -146,9 +145,9 @@ std::string candidate_label(const EngineResult& result, std::uint32_t id) { retu
 
 void draw_candidate_tooltip(Frame& frame, const inference::Candidate& candidate, const chart::Rect& box, const char* hint) {
   const Tooltip tooltip(frame, box);
-  write_text(frame.ui.fonts().strong, frame.ui.theme().text, candidate_label(frame.result, candidate.id));
+  write_strong(frame, candidate_label(frame.result, candidate.id));
   {
-    const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+    const TextStyleScope ink(frame);
     ImGui::Text("probability %.6g", candidate.probability);
     ImGui::Text("logit %.5g", double{candidate.logit});
     ImGui::Text("id %u", candidate.id);
@@ -158,7 +157,7 @@ void draw_candidate_tooltip(Frame& frame, const inference::Candidate& candidate,
 
 std::optional<std::uint32_t> draw_prediction_bars(Frame& frame, const PredictionBars& bars, float height) {
   const shell::FontSet& fonts = frame.ui.fonts();
-  const float width = ImGui::GetContentRegionAvail().x;
+  const float width = width_left();
   const auto fitting =
       static_cast<std::size_t>(std::max((height - kPredictionHeight - kAxisHeight) / kPredictionHeight, 1.0F));
   const std::size_t count = std::min({fitting, kMaxPredictions, bars.candidates.size()});

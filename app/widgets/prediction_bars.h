@@ -2,17 +2,16 @@
 
 #include "app/engine/prediction_memory.h"
 #include "app/frame.h"
-#include "inference/sampling.h"
 
 namespace headlight::app {
 
-/// Are the queries of this kind of attention the target of an encoder–decoder, so that each row writes the next token?
-bool rows_write_tokens(const Frame& frame, model::BlockKind kind);
+/// Are the selected attention's queries the target of an encoder–decoder, so that each row writes the next token?
+bool rows_write_tokens(const Frame& frame);
 
 /// Returns the tokens that the model writes at the rows of the selected batch item: row t predicts token t + 1; the last
 /// row's is the likeliest prediction (requested here, "…" until it is known). nullopt where rows are named by the tokens
 /// that the decoder reads, or aren't a target.
-std::optional<std::vector<std::string>> written_tokens(Frame& frame, model::BlockKind kind);
+std::optional<std::vector<std::string>> written_tokens(Frame& frame);
 
 /// Returns a token's label: the tokenizer's, or its id.
 std::string candidate_label(const EngineResult& result, std::uint32_t id);

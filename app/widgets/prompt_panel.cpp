@@ -7,9 +7,7 @@
 #include "app/engine/prompt_lines.h"
 #include "app/state/map_settings.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/examples.h"
 #include "app/widgets/form.h"
-#include "app/widgets/prompt_box.h"
 #include "app/widgets/token_side.h"
 #include "app/widgets/whole_words.h"
 
@@ -52,7 +50,7 @@ void draw_ids(Frame& frame, PromptPanelMemory& memory, Form& form) {
 
 /// Offers the text's current ids, as a starting point; a single one where the text has none.
 void offer_ids(Frame& frame) {
-  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const TextStyleScope ink(frame);
   const char* label = "As ids";
   const float width = button_width(label);
   ImGui::SameLine(ImGui::GetContentRegionMax().x - width);
@@ -69,21 +67,6 @@ void offer_ids(Frame& frame) {
   if (ids.empty()) ids = {{0}};
 }
 
-/// Offers a popup with example texts of this model; nothing where it isn't a bundled one.
-void offer_examples(Frame& frame, std::span<const Example> examples) {
-  if (examples.empty()) return;
-  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-  ImGui::SameLine();
-  if (draw_small_button(frame, "text.examples", "Examples")) ImGui::OpenPopup("examples");
-  open_below_last_item(frame);
-  if (!ImGui::BeginPopup("examples")) return;
-  int index = 0;
-  for (const Example& example : examples) {
-    if (draw_entry(frame, fmt::format("text.example.{}", index++), example.title)) show_example(frame.state, example);
-  }
-  ImGui::EndPopup();
-}
-
 bool has_lines(const std::string& text) { return text.find('\n') != std::string::npos; }
 
 /// Offers "26 lines: make a batch" beside the number of tokens, where lines are one text.
@@ -91,10 +74,10 @@ void offer_batch(Frame& frame) {
   State& state = frame.state;
   const std::size_t lines = item_lines(state.text()).size();
   if (!state.model().joins_lines || state.model().is_chat || lines < 2) return;
-  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text);
+  const TextStyleScope ink(frame, frame.ui.theme().text);
   const std::string label = fmt::format("{} lines: make a batch", lines);
   ImGui::SameLine();
-  if (ImGui::GetContentRegionAvail().x < button_width(label.c_str())) ImGui::NewLine();
+  if (width_left() < button_width(label.c_str())) ImGui::NewLine();
   if (draw_small_button(frame, "text.make_batch", label.c_str(),
                         "Each line becomes a text of its own, computed beside the others."))
     state.model().joins_lines = false;
@@ -135,42 +118,46 @@ std::string ids_text(const IdLines& lines) {
 
 void draw_prompt_source(Frame& frame, PromptPanelMemory& memory) {
   State& state = frame.state;
-  const inference::LanguageModel* model = frame.result.model.get();
-  const bool has_target = model && model->description.is_encoder_decoder;
-  const bool has_pairs = model && inference::takes_pairs(model->description);
   const std::optional<PromptSide> source = prompt_side(frame, false);
   NumberBeingTyped no_numbers;
   Form form(frame, no_numbers, "text");
-  if (!state.model().ids.empty()) {
-    draw_ids(frame, memory, form);
-    if (source) draw_prompt_chips(frame, "chips.source", *source, memory.source, memory.pointed_source, {});
-    return;
-  }
+  memory.in_source.reset();
+  if (!state.model().ids.empty()) return draw_ids(frame, memory, form);
   const bool is_chat = state.model().is_chat;
-  draw_prompt_caption(frame, has_target ? "Source" : is_chat ? "Chat" : "Text");
-  explain_last_item(frame, is_chat ? "Lines system:, user: and assistant: begin turns; anything else is the user's."
-                                   : "Line breaks are part of the text, until its lines are made a batch.");
-  offer_examples(frame, examples_for(state));
-  offer_ids(frame);
   const bool had_lines = has_lines(state.text());
-  std::optional<ChipTarget> in_text =
+  memory.in_source =
       draw_prompt_box(frame,
                       {.name = "text.edit",
                        .text = state.text(),
-                       .hint = is_chat ? "Type a question, or lines system: \u2026, user: \u2026" : "Type or paste a text"},
+                       .hint = is_chat ? "Type a question, or lines system: \u2026, user: \u2026" : "Type or paste a text",
+                       .shown = &memory.source_tokens},
                       source ? &*source : nullptr, memory.pointed_source);
   // A typed or pasted text is one text; a batch, whose lines were there before, stays one.
   if (!had_lines && has_lines(state.text())) state.model().joins_lines = true;
-  if (has_pairs && !is_chat) {
-    draw_prompt_caption(frame, "Second sentence; may be empty");
-    const std::optional<ChipTarget> in_pair = draw_prompt_box(
-        frame, {.name = "text.pair", .text = state.model().pair_text, .hint = "Read together with the first", .sequence = 1},
-        source ? &*source : nullptr, memory.pointed_source);
-    if (in_pair) in_text = in_pair;
-  }
-  if (source) draw_prompt_chips(frame, "chips.source", *source, memory.source, memory.pointed_source, in_text);
-  draw_whole_words(frame, "text.words", state.text(), false);
+  if (source && memory.in_source) point_at_token(frame, source->tokens, *memory.in_source);
 }
+
+bool has_pair(const Frame& frame) {
+  const inference::LanguageModel* model = frame.result.model.get();
+  const Model& choice = frame.state.model();
+  return model && inference::takes_pairs(model->description) && !choice.is_chat && choice.ids.empty();
+}
+
+void draw_prompt_pair(Frame& frame, PromptPanelMemory& memory) {
+  const std::optional<PromptSide> source = prompt_side(frame, false);
+  const std::optional<ChipTarget> in_pair = draw_prompt_box(frame,
+                                                            {.name = "text.pair",
+                                                             .text = frame.state.model().pair_text,
+                                                             .hint = "A second sentence; may be empty",
+                                                             .sequence = 1,
+                                                             .shown = &memory.pair_tokens},
+                                                            source ? &*source : nullptr, memory.pointed_source);
+  if (!in_pair) return;
+  memory.in_source = in_pair;
+  point_at_token(frame, source->tokens, *in_pair);
+}
+
+namespace {
 
 void draw_prompt_switches(Frame& frame) {
   State& state = frame.state;
@@ -185,7 +172,7 @@ void draw_prompt_switches(Frame& frame) {
   }
   if (!state.model().ids.empty()) return;
   offer_batch(frame);
-  if (const std::string misfit = misfit_text(state); !misfit.empty()) {
+  if (const std::string misfit = misfit_text(frame); !misfit.empty()) {
     const float end = ImGui::GetContentRegionMax().x - 2.0F;  // a letter at the edge would be clipped
     write_wrapped(frame.ui.fonts().small, frame.ui.theme().text_dim, misfit, end);
     frame.mark("text.misfit", last_item_rect());
@@ -205,9 +192,41 @@ void draw_prompt_switches(Frame& frame) {
               "Those that the model's tokenizer adds, like [CLS] or <s>. Models were trained with them.");
 }
 
-void draw_prompt_panel(Frame& frame, PromptPanelMemory& memory) {
-  draw_prompt_source(frame, memory);
-  memory.next.draw(frame);
+}  // namespace
+
+void offer_examples(Frame& frame, std::span<const Example> examples) {
+  if (examples.empty()) return;
+  const TextStyleScope ink(frame);
+  if (draw_small_button(frame, "text.examples", "Examples")) ImGui::OpenPopup("examples");
+  open_below_last_item(frame);
+  if (!ImGui::BeginPopup("examples")) return;
+  int index = 0;
+  for (const Example& example : examples) {
+    if (draw_entry(frame, fmt::format("text.example.{}", index++), example.title)) show_example(frame.state, example);
+  }
+  ImGui::EndPopup();
+}
+
+void draw_prompt_settings(Frame& frame, PromptPanelMemory& memory) {
+  const Model& choice = frame.state.model();
+  const bool has_ids = !choice.ids.empty();
+  draw_prompt_caption(frame, has_ids ? "Token ids" : choice.is_chat ? "Chat" : "Text");
+  explain_last_item(frame, choice.is_chat ? "Lines system:, user: and assistant: begin turns; anything else is the user's."
+                                          : "Line breaks are part of the text, until its lines are made a batch.");
+  if (!has_ids) {
+    ImGui::SameLine();
+    offer_examples(frame, examples_for(frame.state));
+    offer_ids(frame);
+  }
+  if (const std::optional<PromptSide> source = prompt_side(frame, false))
+    draw_prompt_chips(frame, "chips.source", *source, memory.source, memory.pointed_source, memory.in_source);
+  draw_whole_words(frame, "text.words", frame.state.text(), false);
+  if (const std::optional<PromptSide> target = prompt_side(frame, true)) {
+    ImGui::Dummy({1.0F, 2.0F});
+    draw_prompt_caption(frame, "Target");
+    draw_prompt_chips(frame, "chips.target", *target, memory.target, memory.pointed_target, memory.in_target);
+    draw_whole_words(frame, "text.target_words", choice.target_text.empty() ? memory.translation : choice.target_text, true);
+  }
   draw_prompt_switches(frame);
 }
 

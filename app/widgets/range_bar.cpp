@@ -11,8 +11,8 @@ using attention::Stage;
 
 constexpr float kRangeWidth = 84.0F;
 constexpr float kLine = 26.0F;
-constexpr float kLargestReach = 1e9F;  // of scores
-constexpr std::array kNames = {"fitted", "per row", "fixed"};
+constexpr float kLargestReach = 1e9F;                                         // of scores
+constexpr std::array kNames = {"to largest", "per row", "fixed", "to 98 %"};  // by RangeKind
 
 /// Can a bar show these limits? Half-typed numbers, which may be out of order or out of reach, aren't taken.
 bool are_limits(Stage stage, const chart::ValueLimits& limits) {
@@ -165,22 +165,22 @@ void draw_range_bar(Frame& frame, const RangeBar& bar, const shell::HeatmapImage
   draw_grip(frame, bar.area, chart::position_in(axis, image.spread, image.low), is_chosen);
 }
 
-std::optional<RangeHint> range_hint(const ShownTile& shown_tile, const shell::HeatmapImage& image, bool has_limits) {
-  constexpr float kLow = 0.25F;  // of the colours: the map doesn't use its range
-  const float largest = shown_tile.facts->largest_weight;
-  const chart::ValueLimits fitted = fitted_range(*shown_tile.facts, image.spread);
-  const std::string below = fmt::format("98 % are below {:.2g}", double{fitted.high});
-  if (!has_limits) {
-    if (!(fitted.high < largest)) return std::nullopt;
-    return RangeHint{.text = fmt::format("{}, the largest is {:.2g}", below, double{largest}),
-                     .link = "show all",
-                     .range = chart::ValueLimits{.low = 0.0F, .high = largest}};
-  }
-  const float used = chart::position_in({.low = image.low, .high = image.high}, image.spread, fitted.high);
-  if (!(used < kLow)) return std::nullopt;
-  return RangeHint{.text = fitted.high < largest ? below : fmt::format("the largest is {:.2g}", double{largest}),
-                   .link = "click to fit",
-                   .range = std::nullopt};
+std::optional<RangeHint> range_hint(const State& state, const ShownTile& shown_tile, const shell::HeatmapImage& image) {
+  constexpr float kLow = 0.25F, kDark = 0.06F;  // of the colours: the map doesn't use its range; hard to tell apart
+  const float largest = shown_tile.facts->largest_weight, below = shown_tile.facts->high_weight;
+  const auto position = [&](float value) {
+    return chart::position_in({.low = image.low, .high = image.high}, image.spread, value);
+  };
+  const RangeKind now = range_kind(state, Stage::Weights);
+  if (now == RangeKind::Fixed && position(largest) < kLow)
+    return RangeHint{.text = fmt::format("the largest is {:.2g}", double{largest}),
+                     .link = "click to fit",
+                     .range = state[kMapView.color_range]};
+  const bool is_quantile = now == RangeKind::Quantile;
+  if (!(below > 0.0F) || (is_quantile ? below >= largest : position(below) >= kDark)) return std::nullopt;
+  return RangeHint{.text = fmt::format("98 % are below {:.2g}, the largest is {:.2g}", double{below}, double{largest}),
+                   .link = is_quantile ? "show all" : "colours to 98 %",
+                   .range = is_quantile ? ColorRange::Largest : ColorRange::Quantile};
 }
 
 void draw_small_color_bar(const Frame& frame, const chart::Rect& bar, const shell::HeatmapImage& image) {
@@ -216,7 +216,9 @@ void draw_color_bar(const Frame& frame, const chart::Rect& bar, const shell::Hea
 
 RangeKind range_kind(const State& state, Stage stage) {
   if (stage == Stage::Weights && state[kMapView.color_range] == ColorRange::PerRow) return RangeKind::PerRow;
-  return state.view.color_limits.contains(stage) ? RangeKind::Fixed : RangeKind::WholeMap;
+  if (state.view.color_limits.contains(stage)) return RangeKind::Fixed;
+  const bool is_quantile = stage == Stage::Weights && state[kMapView.color_range] == ColorRange::Quantile;
+  return is_quantile ? RangeKind::Quantile : RangeKind::WholeMap;
 }
 
 std::string fixed_range_text(const State& state) {
@@ -237,22 +239,29 @@ float RangeChoice::height() const {
 void RangeChoice::choose(RangeKind kind) {
   State& state = frame_.state;
   if (stage_ == Stage::Weights)
-    state.set(kMapView.color_range, kind == RangeKind::PerRow ? ColorRange::PerRow : ColorRange::Absolute);
-  if (kind == RangeKind::WholeMap) state.view.color_limits.erase(stage_);
+    state.set(kMapView.color_range, kind == RangeKind::PerRow     ? ColorRange::PerRow
+                                    : kind == RangeKind::Quantile ? ColorRange::Quantile
+                                                                  : ColorRange::Largest);
+  if (kind == RangeKind::WholeMap || kind == RangeKind::Quantile) state.view.color_limits.erase(stage_);
   if (kind == RangeKind::Fixed) state.view.color_limits.try_emplace(stage_, shown_);
 }
 
 void RangeChoice::draw(glm::vec2 at) {
   const RangeKind now = range_kind(frame_.state, stage_);
-  const TextStyleScope ink(frame_.ui.fonts().small, frame_.ui.theme().text);
+  const TextStyleScope ink(frame_, frame_.ui.theme().text);
   ImGui::PushStyleVar(ImGuiStyleVar_FramePadding, ImVec2(6.0F, 2.0F));
   ImGui::SetCursorScreenPos(at);
   ImGui::SetNextItemWidth(kRangeWidth);
   if (OpenList list(frame_, "head.range", kNames[static_cast<std::size_t>(now)]); list) {
     for (std::size_t i = 0; i < kNames.size(); ++i) {
       const auto kind = static_cast<RangeKind>(i);
-      if (kind == RangeKind::PerRow && stage_ != Stage::Weights) continue;
+      if (stage_ != Stage::Weights && kind != RangeKind::WholeMap && kind != RangeKind::Fixed) continue;
       if (list.entry(kNames[i], std::to_string(i), kind == now)) choose(kind);
+    }
+    constexpr chart::ValueLimits kUnit{.low = 0.0F, .high = 1.0F};
+    if (stage_ == Stage::Weights && list.entry("0 to 1", "unit", false)) {
+      choose(RangeKind::Fixed);
+      frame_.state.view.color_limits[stage_] = kUnit;
     }
   }
   if (now == RangeKind::Fixed && range_kind(frame_.state, stage_) == now) type_ends(at + glm::vec2(0.0F, kLine));

@@ -1,9 +1,7 @@
 #pragma once
 
 #include "app/frame.h"
-#include "app/shell/heatmap_renderer.h"
 #include "app/widgets/shown_tile.h"
-#include "chart/value_scale.h"
 
 namespace headlight::app {
 
@@ -18,16 +16,16 @@ struct RangeBar {
 /// Draws the bar with its range. `image`: colours and range as the map's cells have them.
 void draw_range_bar(Frame& frame, const RangeBar& bar, const shell::HeatmapImage& image);
 
-/// A hint that a map's colours leave values out or don't use the whole range, and another range.
+/// A hint that a map's colours leave values out or don't use the whole range, and another range, which a click sets in place
+/// of what is fixed.
 struct RangeHint {
-  std::string text;                         ///< "98 % are below 0.02, the largest is 1"
-  const char* link = "";                    ///< what a click does
-  std::optional<chart::ValueLimits> range;  ///< that it sets; none: the range is fitted again
+  std::string text;       ///< "98 % are below 0.02, the largest is 1"
+  const char* link = "";  ///< what a click does
+  ColorRange range = ColorRange::Largest;
 };
 
-/// Returns the hint for a tile of weights; nullopt where the range shows all of them well. `has_limits`: the user has fixed
-/// the range.
-std::optional<RangeHint> range_hint(const ShownTile& shown_tile, const shell::HeatmapImage& image, bool has_limits);
+/// Returns the hint for a tile of weights; nullopt where the range shows all of them well.
+std::optional<RangeHint> range_hint(const State& state, const ShownTile& shown_tile, const shell::HeatmapImage& image);
 
 /// Draws a flat colour bar with its range's ends, and zero where the range has both signs; labels are below `bar`. The
 /// colours and the range are the image's, so that bar and cells agree.
@@ -38,9 +36,10 @@ void draw_small_color_bar(const Frame& frame, const chart::Rect& bar, const shel
 void draw_color_bar(const Frame& frame, const chart::Rect& bar, const shell::HeatmapImage& image,
                     const chart::ValueLimits& axis, const char* caption);
 
-/// The origin of the ends of a map's colour bar: a range that fits the map; the row's largest weight in each row; or values
-/// that the user fixed for the stage, which are the same for all heads, layers and texts.
-enum class RangeKind : std::uint8_t { WholeMap, PerRow, Fixed };
+/// The origin of the ends of a map's colour bar: the map's largest value; the row's largest weight in each row; values that
+/// the user fixed for the stage, which are the same for all heads, layers and texts; or what 98 % of the weights are at
+/// most.
+enum class RangeKind : std::uint8_t { WholeMap, PerRow, Fixed, Quantile };
 RangeKind range_kind(const State& state, attention::Stage stage);
 /// Returns "colours fixed from 0 to 0.0033", of weights, which thumbnails show too, or of the shown stage; empty: neither is
 /// fixed.

@@ -1,6 +1,8 @@
 #include "app/widgets/shown_tile.h"
 
+#include "app/engine/analyses/value_reach.h"
 #include "app/state/map_settings.h"
+#include "app/widgets/text.h"
 #include "chart/color.h"
 
 namespace headlight::app {
@@ -33,6 +35,19 @@ ShownTile show(const TileQuery& query, const EngineTile& known) {
 }
 
 }  // namespace
+
+const inference::BlockShape* find_shape(const EngineResult& result, model::BlockRef block) {
+  const auto shape = result.shapes.find(block);
+  return shape == result.shapes.end() ? nullptr : &shape->second;
+}
+
+const model::TokenBatch& shown_queries(const Frame& frame) {
+  return frame.result.input->queries(frame.state.selection.block.kind);
+}
+
+const model::TokenBatch& shown_keys(const Frame& frame) {
+  return frame.result.input->keys(frame.state.selection.block.kind);
+}
 
 TileQuery tile_of(const Frame& frame, QuantityId id, const chart::Region& cells) {
   const Selection& selection = frame.state.selection;
@@ -98,31 +113,20 @@ std::vector<ShownTile> find_finer_tiles(const EngineResult& result, const TileQu
 
 std::span<const std::uint32_t> weight_colors(const State& state) { return chart::table(state[kMapView.color_map]); }
 
-std::span<const std::uint32_t> signed_colors() { return chart::table(chart::ColorMap::BlueRed); }
-
-std::span<const std::uint32_t> colors_of(QuantityId id, const State& state) {
-  return quantity(id).colors == ColorKind::Sequential ? weight_colors(state) : signed_colors();
+std::span<const std::uint32_t> signed_colors(const shell::Theme& theme) {
+  return chart::table(chart::diverging(theme.kind != shell::ThemeKind::Light));
 }
 
 bool is_masked_here(const attention::Tile& tile, std::uint32_t tile_row, std::uint32_t tile_column) {
   return comes_after_mask(tile.request.stage) && tile.is_masked(tile_row, tile_column);
 }
 
-chart::ValueLimits fitted_range(const TileFacts& facts, chart::ScaleSpread spread) {
-  constexpr float kDark = 0.06F;  // of the colours: hard to tell apart
-  const chart::ValueLimits whole{.low = 0.0F, .high = facts.largest_weight > 0.0F ? facts.largest_weight : 1.0F};
-  const float below = facts.high_weight;
-  if (!(below > 0.0F) || !(chart::position_in(whole, spread, below) < kDark)) return whole;
-  if (spread == chart::ScaleSpread::Log) return {.low = below * 1e-3F, .high = whole.high};
-  const float step = std::pow(10.0F, std::floor(std::log10(below)) - 1.0F);  // two digits
-  return {.low = 0.0F, .high = std::ceil(below / step - 1e-3F) * step};
-}
-
 void set_weight_colors(shell::HeatmapImage& image, const State& state, const ShownTile& shown_tile, bool is_per_row) {
   image.color_map = weight_colors(state);
   image.spread = state[kMapView.color_spread];
   const bool is_fitted = shown_tile.tile && !is_per_row;
-  const chart::ValueLimits fitted = is_fitted ? fitted_range(*shown_tile.facts, image.spread) : chart::ValueLimits();
+  const chart::ValueLimits fitted =
+      is_fitted ? weight_limits(*shown_tile.facts, state[kMapView.color_range]) : chart::ValueLimits();
   image.low = fitted.low;
   image.high = fitted.high;
   const auto limits = state.view.color_limits.find(attention::Stage::Weights);
@@ -138,11 +142,33 @@ void set_share_colors(shell::HeatmapImage& image, const State& state, const Valu
   image.high = range.high > 0.0F ? range.high : 1.0F;
 }
 
-void set_difference_colors(shell::HeatmapImage& image, const ValueRange& range, float least_reach) {
+void set_difference_colors(shell::HeatmapImage& image, const shell::Theme& theme, const ValueRange& range,
+                           float least_reach) {
   const float reach = std::max({std::abs(range.low), std::abs(range.high), least_reach});
-  image.color_map = signed_colors();
+  image.color_map = signed_colors(theme);
   image.low = -reach;
   image.high = reach;
+}
+
+float shared_reach(Frame& frame, const TileQuery& shown) {
+  const auto question = reach_question(shown.quantity, shown.block.kind, shown.batch);
+  const Analysed* answer = question ? frame.ask(*question) : nullptr;
+  const auto* found = answer && answer->is_done ? answer->as<ValueReach>() : nullptr;
+  return found ? found->reach : 0.0F;
+}
+
+void set_signed_colors(Frame& frame, shell::HeatmapImage& image, const TileQuery& shown, const ValueRange& range,
+                       float least_reach) {
+  const float reach = shared_reach(frame, shown);
+  set_difference_colors(image, frame.ui.theme(), reach > 0.0F ? ValueRange{.low = -reach, .high = reach} : range,
+                        least_reach);
+}
+
+void color_matrix(Frame& frame, shell::HeatmapImage& image, const ShownTile& shown) {
+  const QuantityId of = shown.query.quantity;
+  if (of == QuantityId(attention::Stage::Weights)) return set_weight_colors(image, frame.state, shown, false);
+  if (quantity(of).colors == ColorKind::Sequential) return set_share_colors(image, frame.state, shown.facts->range);
+  set_signed_colors(frame, image, shown.query, shown.facts->range, 1e-6F);
 }
 
 float shown_concentration(const ShownTile& shown, attention::KeyRange queries, std::uint32_t max_rows) {
@@ -164,7 +190,7 @@ shell::HeatmapImage signed_image(const Frame& frame, std::span<const float> valu
   image.revision = 0xcbf29ce484222325ULL;  // FNV-1a
   for (const float value : values)
     image.revision = (image.revision ^ std::bit_cast<std::uint32_t>(value)) * 0x100000001b3ULL;
-  set_difference_colors(image, {.low = -reach, .high = reach}, 0.0F);
+  set_difference_colors(image, frame.ui.theme(), {.low = -reach, .high = reach}, 0.0F);
   return image;
 }
 
@@ -192,6 +218,10 @@ shell::HeatmapImage heatmap_of(const ShownTile& shown_tile, std::uint32_t place,
   const bool has_missing = shown_tile.facts != nullptr && shown_tile.facts->has_missing;
   if (comes_after_mask(tile.request.stage) || has_missing) image.masked = tile.masked;
   return image;
+}
+
+void draw_heatmap(const Frame& frame, const shell::HeatmapImage& image) {
+  frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
 }
 
 }  // namespace headlight::app

@@ -1,5 +1,7 @@
 #include "app/widgets/size_text.h"
 
+#include "app/shapes/sentence.h"
+
 #include <cmath>
 
 #include <fmt/format.h>
@@ -29,5 +31,7 @@ std::string percent_text(double probability) {
   if (percent >= 0.00095) return fmt::format("{:.3f} %", percent);
   return "< 0.001 %";
 }
+
+std::string percent_word(double probability) { return number_word(percent_text(probability)); }
 
 }  // namespace headlight::app

@@ -11,5 +11,7 @@ std::string short_count(std::size_t count);
 std::string short_bytes(std::size_t bytes);
 /// Returns "99.9 %", "3.2 %", "0.004 %": a probability, short enough for a column.
 std::string percent_text(double probability);
+/// The same as a number of a sentence.
+std::string percent_word(double probability);
 
 }  // namespace headlight::app

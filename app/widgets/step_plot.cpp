@@ -164,7 +164,7 @@ std::vector<std::pair<std::int64_t, std::string>> step_ticks(const chart::PlotAx
 }
 
 StepPlotEvents draw_step_plot(Frame& frame, const StepPlot& plot, glm::vec2 size) {
-  const glm::vec2 start = to_glm(ImGui::GetCursorScreenPos());
+  const glm::vec2 start = cursor_position();
   const float left = plot.is_small ? kSmallLeft : kPlotLeft, below = plot.is_small ? kSmallBelow : kPlotBelow;
   const chart::Rect area{.origin = start + glm::vec2(left, kPlotAbove),
                          .size = glm::max(size - glm::vec2(left + kPlotRight, kPlotAbove + below), 24.0F)};
@@ -174,7 +174,7 @@ StepPlotEvents draw_step_plot(Frame& frame, const StepPlot& plot, glm::vec2 size
   StepPlotEvents events;
   if (ImGui::IsItemHovered() || is_clicked) events = painter.nearest(pointer_position());
   events.is_clicked = is_clicked;
-  mark_pointer_item(frame, plot.name, events.hovered_step ? "" : "Curves over the steps of training.");
+  mark_pointer_item(frame, plot.name, events.hovered_step ? "" : plot.help);
   const shell::Theme& theme = frame.ui.theme();
   painter.draw_axes();
   if (plot.shown)
@@ -185,7 +185,7 @@ StepPlotEvents draw_step_plot(Frame& frame, const StepPlot& plot, glm::vec2 size
     const float x = painter.x_of(plot.steps[*events.hovered_step]);
     draw_line({x, area.origin.y}, {x, area.end().y}, shell::with_alpha(theme.text, 120));
     const Tooltip tooltip(frame, around_pointer());
-    write_text(frame.ui.fonts().strong, theme.text, fmt::format("step {}", plot.steps[*events.hovered_step]));
+    write_strong(frame, fmt::format("step {}", plot.steps[*events.hovered_step]));
     for (std::size_t line = 0; line < plot.lines.size(); ++line) {
       const bool is_told = events.hovered_line ? line == *events.hovered_line : plot.lines[line].is_bold;
       const double value = plot.lines[line].values[*events.hovered_step];

@@ -25,6 +25,7 @@ struct StepPlot {
   bool is_log = false;
   bool is_small = false;                   ///< without ticks but for the ends of both axes
   std::optional<std::int64_t> shown = {};  ///< the step that is on show: a line across
+  const char* help = "Curves over the steps of training.";
 };
 struct StepPlotEvents {
   std::optional<std::size_t> hovered_step, hovered_line;  ///< the nearest to the pointer

@@ -15,7 +15,9 @@ ImFont* font_of(const shell::FontSet& fonts, TableFont font) {
 
 void paint(const Frame& frame, glm::vec2 origin, const std::vector<TableItem>& items) {
   const shell::Theme& theme = frame.ui.theme();
-  const auto sign = [&](std::size_t at) { return shell::mark_on(theme.panel, signed_colors()[at], theme.text); };
+  const auto sign = [&](std::size_t at) {
+    return shell::mark_on(theme.panel, chart::table(chart::ColorMap::BlueRed)[at], theme.text);
+  };
   const std::array<shell::Color, kTableInks> inks = {theme.text, theme.text_dim, theme.accent, theme.output, sign(40),
                                                      sign(215),  theme.border,   theme.active, theme.hover};
   for (const TableItem& item : items) {
@@ -66,7 +68,7 @@ void TableView::lay_out(const Frame& frame, float room, float gutter) {
 }
 
 TableEvents TableView::draw(Frame& frame, const TableParts& parts, TableOrder& order) {
-  const float bar = ImGui::GetStyle().ScrollbarSize, room = ImGui::GetContentRegionAvail().x - bar;
+  const float bar = ImGui::GetStyle().ScrollbarSize, room = width_left() - bar;
   lay_out(frame, room, parts.gutter);
   begin_bare_region("table", {},
                     ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav |
@@ -94,7 +96,7 @@ void TableView::reveal(std::optional<std::size_t> chosen) {
 }
 
 void TableView::draw_titles(Frame& frame, TableOrder& order) const {
-  const glm::vec2 start = to_glm(ImGui::GetCursorScreenPos());
+  const glm::vec2 start = cursor_position();
   const TableOrder shown = order;
   paint(frame, start, layout_->header(shown));
   const shell::ControlGroup titles(frame.ui.keyboard(), "titles");
@@ -161,7 +163,7 @@ void TableView::point_at(Frame& frame, std::size_t row, float x) const {
 TableEvents draw_bars(Frame& frame, std::string name, Table table, const TableParts& parts) {
   TableView view(std::move(name));
   view.show(std::move(table));
-  view.lay_out(frame, ImGui::GetContentRegionAvail().x, 0.0F);
+  view.lay_out(frame, width_left(), 0.0F);
   return view.draw_listed(frame, parts, true);
 }
 

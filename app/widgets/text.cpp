@@ -2,7 +2,6 @@
 
 #include "app/widgets/controls.h"
 #include "chart/ellipsis.h"
-#include "core/utf8.h"
 
 namespace headlight::app {
 namespace {
@@ -13,26 +12,36 @@ struct Piece {
   bool is_bold = false, is_formula = false;
   bool may_break = false;  ///< a line may end before it
   bool has_space = false;  ///< before it
+  std::uint8_t mark = 0;   ///< of a sentence
 };
+
+/// Two lines of a sentence are closer to each other, and to what is above and below them, than others.
+constexpr float kSentenceSpacing = 2.0F, kSentenceRise = 5.0F;
 
 /// Bytes of UTF-8 have the order of their characters.
 constexpr std::string_view kFirstIdeograph = "\u2E80", kLastIdeograph = "\uFFEF";
 
-/// Splits at `**` and `$`, then at spaces and around ideographs.
+/// Splits at `**`, `$` and marks of sentences, then at spaces and around ideographs.
 class Splitter {
  public:
   explicit Splitter(std::string_view text) {
     while (!text.empty()) {
       const bool is_mark = text.starts_with("**"), is_formula = text.front() == '$';
       const std::size_t end = is_formula ? text.find('$', 1) : std::string_view::npos;
-      if (is_mark && (is_bold_ || text.find("**", 2) != std::string_view::npos)) {
+      const auto mark = static_cast<std::uint8_t>(text.front());
+      const std::size_t word_end = text.find(kWordEnd);
+      if (mark > 0 && mark < kWordEnd && word_end != std::string_view::npos) {
+        const std::string_view word = text.substr(1, word_end - 1);
+        mark == kNumberMark ? add(word, false, mark) : add(fmt::format("\u201C{}\u201D", word), false, mark);
+        text.remove_prefix(word_end + 1);
+      } else if (is_mark && (is_bold_ || text.find("**", 2) != std::string_view::npos)) {
         is_bold_ = !is_bold_;
         text.remove_prefix(2);
       } else if (is_formula && end != std::string_view::npos && end > 1) {
         add(text.substr(1, end - 1), true);
         text.remove_prefix(end + 1);
       } else {
-        const std::size_t rest = std::min({text.find("**", 1), text.find('$', 1), text.size()});
+        const std::size_t rest = std::min({text.find("**", 1), text.find_first_of("$\1\2\3\4", 1), text.size()});
         add_words(text.substr(0, rest));
         text.remove_prefix(rest);
       }
@@ -41,12 +50,13 @@ class Splitter {
   std::vector<Piece> take() { return std::move(pieces_); }
 
  private:
-  void add(std::string_view text, bool is_formula) {
+  void add(std::string_view text, bool is_formula, std::uint8_t mark = 0) {
     pieces_.push_back({.text = std::string(text),
-                       .is_bold = is_bold_ && !is_formula,
+                       .is_bold = (is_bold_ || mark != 0) && !is_formula,
                        .is_formula = is_formula,
                        .may_break = had_space_ || after_ideograph_,
-                       .has_space = had_space_});
+                       .has_space = had_space_,
+                       .mark = mark});
     had_space_ = after_ideograph_ = false;
   }
 
@@ -80,17 +90,10 @@ class Splitter {
 
 constexpr float kScriptSize = 0.8F;
 
-/// Returns the bytes of the UTF-8 character at the front.
-std::size_t character_bytes(std::string_view text) {
-  std::size_t bytes = 1;
-  while (bytes < text.size() && (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U) ++bytes;
-  return bytes;
-}
-
 /// Returns the script after '_' or '^': "{…}" with its braces balanced, or one character. Moves `text` after it.
 std::string_view take_script(std::string_view& text) {
   if (text.empty() || text.front() != '{') {
-    const std::string_view script = text.substr(0, text.empty() ? 0 : character_bytes(text));
+    const std::string_view script = text.substr(0, text.empty() ? 0 : utf8_sequence(text, 0).length);
     text.remove_prefix(script.size());
     return script;
   }
@@ -144,6 +147,14 @@ class Typesetter {
 void write_text(ImFont* font, shell::Color color, std::string_view text) {
   const TextStyleScope ink(font, color);
   ImGui::TextUnformatted(text.data(), text.data() + text.size());
+}
+
+void write_dim(const Frame& frame, std::string_view text) {
+  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, text);
+}
+
+void write_strong(const Frame& frame, std::string_view text) {
+  write_text(frame.ui.fonts().strong, frame.ui.theme().text, text);
 }
 
 void write_label(ImFont* font, shell::Color color, std::string_view text) {
@@ -242,22 +253,32 @@ void draw_view_title(Frame& frame, const std::string& title, float room) {
   frame.ui.ensure_glyphs(title);
   const TextStyleScope ink(font, frame.ui.theme().text);
   ImGui::AlignTextToFramePadding();
-  ImGui::TextUnformatted(fit_text(font, title, room > 0.0F ? room : ImGui::GetContentRegionAvail().x).c_str());
+  ImGui::TextUnformatted(fit_text(font, title, room > 0.0F ? room : width_left()).c_str());
   frame.mark("view.title", last_item_rect());
+}
+
+void write_pair(const Frame& frame, const std::string& name, const std::string& number) {
+  const shell::Theme& theme = frame.ui.theme();
+  ImFont* font = frame.ui.fonts().small;
+  const glm::vec2 at = cursor_position();
+  const float width = width_left(), number_width = text_width(font, number);
+  put_text(font, at, theme.text_dim, fit_text(font, name, width - number_width - 8.0F));
+  put_text(font, {at.x + width - number_width, at.y}, theme.text, number);
+  ImGui::Dummy({width, font_size(font) + 1.0F});
 }
 
 void draw_title_note(Frame& frame, const std::string& note) {
   const shell::FontSet& fonts = frame.ui.fonts();
   const float down = ImGui::GetStyle().FramePadding.y + std::round(font_ascent(fonts.title) - font_ascent(fonts.small));
-  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos()) + glm::vec2(0.0F, down);
+  const glm::vec2 at = cursor_position() + glm::vec2(0.0F, down);
   put_text(fonts.small, at, frame.ui.theme().text_dim, note);
   // An item that leaves the line where it is, for what follows in it.
   ImGui::Dummy(ImVec2(text_width(fonts.small, note), font_size(fonts.small)));
 }
 
 void draw_empty_note(Frame& frame, const std::string& name, const std::string& title, const std::string& text) {
-  const float width = std::min(ImGui::GetContentRegionAvail().x - 32.0F, 460.0F);
-  const float left = ImGui::GetCursorPosX() + std::round((ImGui::GetContentRegionAvail().x - width) * 0.5F);
+  const float width = std::min(width_left() - 32.0F, 460.0F);
+  const float left = ImGui::GetCursorPosX() + std::round((width_left() - width) * 0.5F);
   ImGui::SetCursorPos({left, std::round(ImGui::GetWindowHeight() * 0.34F)});
   write_wrapped(frame.ui.fonts().title, frame.ui.theme().text, title, left + width);
   frame.mark(name, last_item_rect());
@@ -277,12 +298,13 @@ void draw_rich_text(Frame& frame, const std::string& text, ImFont* font, shell::
   frame.ui.ensure_glyphs(text);
   const shell::FontSet& fonts = frame.ui.fonts();
   const std::vector<Piece> pieces = Splitter(text).take();
+  const std::array colors = {color, frame.ui.theme().query, frame.ui.theme().key, color, color};  // by mark
   const auto font_of = [&](const Piece& piece) { return piece.is_bold ? fonts.strong : font; };
   const auto width_of = [&](const Piece& piece) {
     return piece.is_formula ? measure_math(fonts, font, piece.text).x : text_width(font_of(piece), piece.text);
   };
-  const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos());
-  const float room = std::max(ImGui::GetContentRegionAvail().x, 1.0F);
+  const glm::vec2 origin = cursor_position();
+  const float room = std::max(width_left(), 1.0F);
   const float space = text_width(font, " ");
   const float line = font_size(font) + ImGui::GetStyle().ItemSpacing.y * 0.5F;
   glm::vec2 at(0.0F);
@@ -297,11 +319,31 @@ void draw_rich_text(Frame& frame, const std::string& text, ImFont* font, shell::
     if (piece.is_formula) {
       draw_math(fonts, font, corner, color, piece.text);
     } else {
-      put_text(font_of(piece), corner, color, piece.text);
+      put_text(font_of(piece), corner, colors.at(piece.mark), piece.text);
     }
     at.x += width_of(piece);
   }
   ImGui::Dummy({room, at.y + line});
+}
+
+void place_sentence(Frame& frame, float below) {
+  const float line = font_size(frame.ui.fonts().body) + kSentenceSpacing * 0.5F;  // as draw_rich_text() has it
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + below - kSentenceRise);
+  ImGui::Dummy({width_left(), 2.0F * line - kSentenceRise});
+  frame.sentence_place = last_item_rect();
+}
+
+void draw_sentence(Frame& frame, const Sentence& sentence) {
+  const chart::Rect& place = frame.sentence_place;
+  if (place.is_empty() || sentence.empty()) return;
+  frame.mark("view.sentence", place);
+  ImGui::SetCursorScreenPos(place.origin);
+  ImGui::PushClipRect(place.origin, place.end() + 2.0F + kSentenceRise, true);
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(ImGui::GetStyle().ItemSpacing.x, kSentenceSpacing));
+  draw_rich_text(frame, sentence, frame.ui.fonts().body, frame.ui.theme().text);
+  ImGui::PopStyleVar();
+  ImGui::PopClipRect();
+  if (last_item_rect().size.y > place.size.y + kSentenceRise) explain_last_item(frame, plain_text(sentence).c_str());
 }
 
 }  // namespace headlight::app

@@ -9,6 +9,13 @@
 
 namespace headlight::app {
 
+/// Return the pointer's place and that of the next item on the screen, and the room that the region has from there on.
+inline glm::vec2 pointer_position() { return to_glm(ImGui::GetIO().MousePos); }
+inline glm::vec2 cursor_position() { return to_glm(ImGui::GetCursorScreenPos()); }
+inline glm::vec2 region_left() { return to_glm(ImGui::GetContentRegionAvail()); }
+inline float width_left() { return region_left().x; }
+inline float height_left() { return region_left().y; }
+
 /// A font's height in UI units, and the part of it above the baseline. Before Dear ImGui 1.92 fonts are in pixels,
 /// rasterised for the display's scale.
 #if IMGUI_VERSION_NUM >= 19200
@@ -29,6 +36,9 @@ class TextStyleScope {
     ImGui::PushFont(font);
     ImGui::PushStyleColor(ImGuiCol_Text, color);
   }
+  /// Small, and dim without a colour.
+  TextStyleScope(const Frame& frame, shell::Color color) : TextStyleScope(frame.ui.fonts().small, color) {}
+  explicit TextStyleScope(const Frame& frame) : TextStyleScope(frame, frame.ui.theme().text_dim) {}
   ~TextStyleScope() {
     ImGui::PopStyleColor();
     ImGui::PopFont();
@@ -39,6 +49,9 @@ class TextStyleScope {
 
 /// Writes a line, or several, from the cursor on.
 void write_text(ImFont* font, shell::Color color, std::string_view text);
+/// Write so in small dim type, and in strong type.
+void write_dim(const Frame& frame, std::string_view text);
+void write_strong(const Frame& frame, std::string_view text);
 /// Writes text that is broken at the right edge of the region, or at `end` from the window's left edge.
 void write_wrapped(ImFont* font, shell::Color color, std::string_view text, float end = 0.0F);
 /// Writes in a line of controls, in the middle of their height.
@@ -79,6 +92,17 @@ float draw_math(const shell::FontSet& fonts, ImFont* base, glm::vec2 top_left, s
 /// `room`, in UI units; 0: as wide as what is left of the line. Marked as "view.title".
 void draw_view_title(Frame& frame, const std::string& title, float room = 0.0F);
 
+/// Takes the room of two lines for the view's sentence, at the cursor: what is below it stays where it is, whatever the
+/// sentence says. Every view does so once, below its title.
+/// `below`: a gap, where controls stand right above.
+void place_sentence(Frame& frame, float below = 0.0F);
+inline constexpr float kBelowControls = 6.0F;
+/// Paints the sentence there, marked "view.sentence"; what two lines don't hold is in a tooltip.
+void draw_sentence(Frame& frame, const Sentence& sentence);
+
+/// Draws a name at the left and its number at the right edge of the region, small; the name is cut where both have no room.
+void write_pair(const Frame& frame, const std::string& name, const std::string& number);
+
 /// Draws dim small text after the title, in its line and on its baseline.
 void draw_title_note(Frame& frame, const std::string& note);
 
@@ -88,8 +112,9 @@ void draw_empty_note(Frame& frame, const std::string& name, const std::string& t
 /// Goes below a note's text: the next items, buttons, begin where its text does.
 void go_below_note();
 
-/// Draws a paragraph with **bold** words and $formulas$ (math_text.h), broken at spaces and between Chinese, Japanese and
-/// Korean characters, from the cursor on and as wide as the region. A sign without its partner is drawn as it is.
+/// Draws a paragraph with **bold** words, $formulas$ (math_text.h) and the marked words of a sentence
+/// (app/shapes/sentence.h), broken at spaces and between Chinese, Japanese and Korean characters, from the cursor on and as
+/// wide as the region. A sign without its partner is drawn as it is.
 void draw_rich_text(Frame& frame, const std::string& text, ImFont* font, shell::Color color);
 
 }  // namespace headlight::app

@@ -1,7 +1,5 @@
 #include "app/widgets/thumbnail.h"
 
-#include "app/engine/analyses/analysis.h"
-#include "app/shapes/quantities/quantity.h"
 #include "app/state/map_settings.h"
 #include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
@@ -49,6 +47,10 @@ attention::KeyRange key_range(const Frame& frame, model::BlockKind kind) {
   return real_tokens(tokens, frame.state.selection.batch, tokens.length);
 }
 
+attention::KeyRange query_range(const Frame& frame) { return query_range(frame, frame.state.selection.block.kind); }
+
+attention::KeyRange key_range(const Frame& frame) { return key_range(frame, frame.state.selection.block.kind); }
+
 chart::Region shown_cells(const Frame& frame, model::BlockRef block) {
   const inference::BlockShape& shape = frame.result.shapes.at(block);
   chart::Region cells{.rows = shape.queries, .columns = shape.keys};
@@ -84,7 +86,7 @@ TileQuery thumbnail_request(const Frame& frame, model::BlockRef block, std::uint
 }
 
 NumberRef number_under_pointer(const TileQuery& shown, const chart::Rect& box) {
-  const glm::vec2 at = glm::clamp((to_glm(ImGui::GetIO().MousePos) - box.origin) / glm::max(box.size, 1.0F), 0.0F, 1.0F);
+  const glm::vec2 at = glm::clamp((pointer_position() - box.origin) / glm::max(box.size, 1.0F), 0.0F, 1.0F);
   const auto first_of = [](float part, std::uint32_t cells, std::uint32_t pool) {
     const auto cell = static_cast<std::uint32_t>(part * static_cast<float>(cells));
     return std::min(cell, std::max(cells, 1U) - 1) / pool * pool;
@@ -120,14 +122,14 @@ void draw_thumbnail(Frame& frame, const TileQuery& request, const chart::Rect& b
   shell::HeatmapImage image = heatmap_of(shown_tile, place, theme);
   const bool is_per_row = !is_difference && frame.state[kMapView.color_range] == ColorRange::PerRow;
   if (is_difference) {
-    set_difference_colors(image, shown_tile.facts->range, kMinDifference);
+    set_signed_colors(frame, image, query, shown_tile.facts->range, kMinDifference);
   } else {
     set_weight_colors(image, frame.state, shown_tile, is_per_row);
   }
   image.area = box;
   image.grid = 0;
   if (is_per_row) image.row_scale = shown_tile.facts->row_scales;
-  frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
+  draw_heatmap(frame, image);
   // Small weights are nearly black.
   if (theme.kind == shell::ThemeKind::HighContrast) {
     outline_rect(box.origin - 1.0F, box.end() + 1.0F, theme.border);
@@ -164,12 +166,16 @@ HeadThumbnailEvents draw_head_thumbnail(Frame& frame, const HeadThumbnail& thumb
 
 void draw_lit_cell(const Frame& frame, model::BlockRef block, const chart::Rect& box) {
   const Transient& transient = frame.transient;
-  const auto shape = frame.result.shapes.find(block);
-  if (shape == frame.result.shapes.end() || block.kind != frame.state.selection.block.kind) return;
+  const inference::BlockShape* shape = find_shape(frame.result, block);
+  if (!shape || block.kind != frame.state.selection.block.kind) return;
   const bool is_on_map = transient.hovered && attention::is_map(transient.hovered_stage);
   const std::optional<std::uint32_t> query = is_on_map ? transient.hovered->query : transient.pointed.query;
   const std::optional<std::uint32_t> key = is_on_map ? transient.hovered->key : transient.pointed.key;
-  const shell::Color color = frame.ui.theme().crosshair;
+  // Both lines around a small cell are one thick bar: let through what is below it.
+  constexpr float kSmallCell = 4.0F;
+  const auto color = [&](float cell) {
+    return cell < kSmallCell ? shell::with_alpha(frame.ui.theme().crosshair, 0x70) : frame.ui.theme().crosshair;
+  };
   // A side is at least a pixel wide, and around the cells, so that their colours stay.
   const auto side = [](float from, float length, std::uint32_t at, std::uint32_t count) {
     const float cell = length / static_cast<float>(count);
@@ -179,11 +185,11 @@ void draw_lit_cell(const Frame& frame, model::BlockRef block, const chart::Rect&
   const chart::Region cells = shown_cells(frame, block);
   if (query && *query - cells.row < cells.rows) {  // an earlier one wraps around
     const auto [low, high] = side(box.origin.y, box.size.y, *query - cells.row, cells.rows);
-    outline_rect({box.origin.x, low}, {box.end().x, high}, color);
+    outline_rect({box.origin.x, low}, {box.end().x, high}, color(high - low));
   }
   if (key && *key - cells.column < cells.columns) {
     const auto [low, high] = side(box.origin.x, box.size.x, *key - cells.column, cells.columns);
-    outline_rect({low, box.origin.y}, {high, box.end().y}, color);
+    outline_rect({low, box.origin.y}, {high, box.end().y}, color(high - low));
   }
 }
 
@@ -193,7 +199,7 @@ std::optional<attention::Cell> cell_of(const std::optional<NumberRef>& pointed) 
 }
 
 void draw_sample_note(Frame& frame, const char* name, const std::string& sample) {
-  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, fmt::format("sampled: {}", sample));
+  write_dim(frame, fmt::format("sampled: {}", sample));
   mark_last_item(
       frame, name,
       "The maps of all heads show the first rows of each square of a long text, with all keys. Colours' range and "
@@ -213,7 +219,7 @@ bool draw_badge(Frame& frame, const std::string& thumbnail, const chart::Rect& b
   put_text(font, {low.x + kInset, low.y + 1.0F}, theme.text, shown);
   const chart::Rect badge{.origin = low, .size = size};
   frame.mark(thumbnail + ".badge", badge);
-  return badge.contains(to_glm(ImGui::GetIO().MousePos));
+  return badge.contains(pointer_position());
 }
 
 void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t head, const std::string& sentence) {
@@ -237,7 +243,7 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
     const float aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U));
     const glm::vec2 size = kPreviewEdge * glm::vec2(std::min(1.0F, 1.0F / aspect), std::clamp(aspect, 0.1F, 1.0F));
     const TileQuery query = thumbnail_request(frame, block, head, kPreviewEdge);
-    draw_thumbnail(frame, query, {.origin = to_glm(ImGui::GetCursorScreenPos()), .size = size}, kPreviewId);
+    draw_thumbnail(frame, query, {.origin = cursor_position(), .size = size}, kPreviewId);
     ImGui::Dummy(size);
     const std::string sample = sample_in_words(query);
     if (!sample.empty()) ImGui::TextUnformatted(fmt::format("sampled: {}", sample).c_str());

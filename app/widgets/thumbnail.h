@@ -62,9 +62,11 @@ void draw_thumbnail_tooltip(Frame& frame, model::BlockRef block, std::uint32_t h
 /// it.
 bool draw_badge(Frame& frame, const std::string& thumbnail, const chart::Rect& box, const std::string& text);
 
-/// Returns the queries of the selected batch item without padding.
+/// Return the queries and the keys of the selected batch item without padding, of a kind of attention or of the selected
+/// one.
 attention::KeyRange query_range(const Frame& frame, model::BlockKind kind);
-/// Returns the keys of the selected batch item without padding.
 attention::KeyRange key_range(const Frame& frame, model::BlockKind kind);
+attention::KeyRange query_range(const Frame& frame);
+attention::KeyRange key_range(const Frame& frame);
 
 }  // namespace headlight::app

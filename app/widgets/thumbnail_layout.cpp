@@ -19,16 +19,16 @@ struct ThumbnailLayout::Style {
 };
 
 ThumbnailLayout::ThumbnailLayout(const Request& request) : request_(request) {
-  const Style roomy{.gap = 8.0F, .group_gap = 8.0F, .least = 48.0F};
-  const Style tight{.gap = 4.0F, .group_gap = 6.0F, .least = std::max(28.0F, request.caption_width)};
-  const Style compact{.gap = 2.0F, .group_gap = 6.0F, .least = 14.0F, .has_captions = false};
-  for (const Style& style : {roomy, tight, compact}) {
-    if ((style.has_captions || !request.needs_captions) && fit(style)) return;
-  }
+  const Style captions{.gap = 6.0F, .group_gap = 4.0F, .least = std::max(28.0F, request.caption_width)};
+  const Style compact{.gap = 2.0F, .group_gap = 4.0F, .least = 6.0F, .has_captions = false};
+  if (fit(captions) || (!request.needs_captions && fit(compact))) return;
   const bool is_compact = request.groups * request.per_group >= kMany && !request.needs_captions;
-  const Style& scrolled = is_compact ? compact : roomy;
+  const Style& scrolled = is_compact ? compact : captions;
+  constexpr float kLeastScrolled = 12.0F;
   apply(scrolled);
-  set_per_line(most_per_line(scrolled.least), scrolled.least);
+  const std::uint32_t maps = std::max(request.per_group, 1U), most = most_per_line(std::max(scrolled.least, kLeastScrolled));
+  const std::uint32_t lines = (maps + most - 1) / most;
+  set_per_line((maps + lines - 1) / lines, scrolled.least);
 }
 
 void ThumbnailLayout::apply(const Style& style) {
@@ -71,7 +71,8 @@ bool ThumbnailLayout::fit(const Style& style) {
   const std::uint32_t maps = std::max(request_.per_group, 1U);
   std::uint32_t best = 0;
   float widest = 0.0F;
-  // 4 + 4 maps and not 5 + 3: of each number of lines the shortest ones.
+  constexpr float kFull = 0.75F;  // part of a line that its maps fill at least
+  // Of each number of lines the shortest ones.
   for (std::uint32_t lines = maps; lines > 0; --lines) {
     apply(style);
     const std::uint32_t count = (maps + lines - 1) / lines;
@@ -80,6 +81,9 @@ bool ThumbnailLayout::fit(const Style& style) {
     if (lines == 1 && !has_captions_) group_gap_ = 0.0F;
     const float width = request_.height > 0.0F ? std::min(map_size_.x, width_in_height()) : map_size_.x;
     if (width < style.least || width <= widest) continue;
+    // Fewer lines leave no hole beside the maps, or after a layer's last one.
+    const bool has_hole = width < kFull * map_size_.x || (request_.groups > 1 && maps % count != 0);
+    if (lines > 1 && has_hole) continue;
     widest = width;
     best = count;
   }
@@ -92,17 +96,12 @@ bool ThumbnailLayout::fit(const Style& style) {
   return true;
 }
 
-/// Turns the room that the maps leave into wider gaps, up to a part of a map.
+/// Gives what is left of the lines to the gaps in them, up to a part of a map.
 void ThumbnailLayout::spread() {
-  constexpr float kWidestColumnGap = 0.4F, kWidestGroupGap = 0.8F;
-  if (per_line_ > 1) {
-    const float left = room() - static_cast<float>(per_line_) * map_size_.x;
-    column_gap_ =
-        std::clamp(std::floor(left / static_cast<float>(per_line_ - 1)), gap_, gap_ + kWidestColumnGap * map_size_.x);
-  }
-  if (request_.groups < 2 || request_.height <= 0.0F) return;
-  const float left = std::floor((request_.height - height()) / static_cast<float>(request_.groups - 1));
-  group_gap_ += std::clamp(left, 0.0F, std::floor(kWidestGroupGap * map_size_.y));
+  constexpr float kWidest = 0.25F;
+  if (per_line_ < 2) return;
+  const float left = room() - static_cast<float>(per_line_) * map_size_.x;
+  column_gap_ = std::clamp(std::floor(left / static_cast<float>(per_line_ - 1)), gap_, gap_ + kWidest * map_size_.x);
 }
 
 float ThumbnailLayout::group_height() const { return static_cast<float>(lines_per_group_) * line_height() + group_gap_; }

@@ -1,6 +1,5 @@
 #include "app/widgets/tile_numbers.h"
 
-#include "app/shapes/quantities/tile_query.h"
 #include "app/state/comparison.h"
 #include "app/widgets/cells/step_values.h"
 #include "app/widgets/controls.h"
@@ -11,8 +10,8 @@ namespace headlight::app {
 using attention::Stage;
 
 std::optional<inference::BlockShape::Extent> TileNumbers::extent(Stage stage) const {
-  const auto shape = frame_.result.shapes.find(block_);
-  return shape == frame_.result.shapes.end() ? std::nullopt : shape->second.extent(stage);
+  const inference::BlockShape* shape = find_shape(frame_.result, block_);
+  return shape ? shape->extent(stage) : std::nullopt;
 }
 
 TileQuery TileNumbers::region(QuantityId id, std::uint32_t row, std::uint32_t rows, std::uint32_t column,
@@ -90,8 +89,11 @@ std::optional<TileNumbers::WeightsRow> TileNumbers::weights_row(std::uint32_t ro
   const ShownTile shown = exact_with(region(weights_, row, 1, 0, size->columns));
   const std::size_t index = shown.tile ? row - shown.tile->request.row : 0;
   if (!shown.tile || !shown.facts || index >= shown.facts->rows.size()) return std::nullopt;
-  return WeightsRow{.weights = std::span(shown.tile->values).subspan(index * size->columns, size->columns),
-                    .statistics = shown.facts->rows[index]};
+  const auto row_of = [&](const auto& all) {
+    return all.empty() ? std::span(all) : std::span(all).subspan(index * size->columns, size->columns);
+  };
+  return WeightsRow{
+      .weights = row_of(shown.tile->values), .statistics = shown.facts->rows[index], .masked = row_of(shown.tile->masked)};
 }
 
 std::optional<float> TileNumbers::received(std::uint32_t key) const {

@@ -23,10 +23,13 @@ class TileNumbers final : public NumberSource {
   std::optional<Softmax> softmax(std::uint32_t row) override;
   Numbers memory(std::uint32_t row) override;
 
-  /// One query's weights, all keys, and what they amount to; the span is the tile's.
+  /// One query's weights, all keys, and what they amount to; the spans are the tile's.
   struct WeightsRow {
     std::span<const float> weights;
     RowStatistics statistics;
+    std::span<const std::uint8_t> masked;  ///< [key] 1: hidden by the mask; empty: none is
+
+    bool hides(std::uint32_t key) const { return key < masked.size() && masked[key] != 0; }
   };
   std::optional<WeightsRow> weights_row(std::uint32_t row);
   /// What all queries give to a key, Σ of its column; only where the whole map is known exactly. Requests nothing.

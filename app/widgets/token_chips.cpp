@@ -1,8 +1,6 @@
 #include "app/widgets/token_chips.h"
 
-#include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/text.h"
 
 namespace headlight::app {
 namespace {
@@ -55,9 +53,9 @@ void draw_chip(Frame& frame, const TokenLine& line, const chart::Rect& chip, std
 }
 
 void draw_chips(Frame& frame, const TokenLine& line, TokenLineMemory& memory, TokenLineEvents& events) {
-  const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos());
+  const glm::vec2 origin = cursor_position();
   const shell::ControlGroup group(frame.ui.keyboard(), "tokens");
-  const float room = ImGui::GetContentRegionAvail().x;
+  const float room = width_left();
   const auto begin_of = [&](std::uint32_t token) { return token == 0 ? 0.0F : memory.ends[token - 1]; };
   if (memory.chosen != line.chosen && line.chosen < memory.ends.size()) {
     ImGui::SetScrollX(std::max((begin_of(line.chosen) + memory.ends[line.chosen] - room) * 0.5F, 0.0F));
@@ -166,7 +164,7 @@ void draw_chip_tooltip(Frame& frame, const model::TokenBatch& tokens, const Chip
   if (tokens.batch > 1) detail += fmt::format(" of line {}", chip.item + 1);
   if (chip.is_special) detail += ", special";
   if (!chip.is_padding && at < tokens.ids.size()) detail += fmt::format(", id {}", tokens.ids[at]);
-  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, detail);
+  write_dim(frame, detail);
   const std::string about =
       marks.about && !chip.is_padding ? marks.about({.item = chip.item, .token = chip.token}) : std::string();
   if (!about.empty()) write_text(frame.ui.fonts().small, frame.ui.theme().text, about);
@@ -178,7 +176,7 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
                             ChipLayout& layout) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().small;
-  const float full_width = ImGui::GetContentRegionAvail().x;
+  const float full_width = width_left();
   const float width = full_width - ImGui::GetStyle().ScrollbarSize - 2.0F;  // there may be a scroll bar
   if (layout.run != frame.result.run || layout.width != width) {
     lay_out(layout, tokens, marks, *font, width);
@@ -189,7 +187,7 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
   ChipEvents events;
   ImGui::BeginChild(name.c_str(), {full_width, std::min(layout.height() + 2.0F, kTallest)}, false,
                     ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav);
-  const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos()) + glm::vec2(0.0F, 1.0F);
+  const glm::vec2 origin = cursor_position() + glm::vec2(0.0F, 1.0F);
   const float first_y = ImGui::GetScrollY() - kChipHeight - 1.0F;
   const float last_y = ImGui::GetScrollY() + ImGui::GetWindowHeight();
   const bool is_pointed_at = ImGui::IsWindowHovered();
@@ -201,7 +199,7 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
   for (auto chip = begin; chip != layout.chips.end() && chip->origin.y < last_y; ++chip) {
     const chart::Rect rect{.origin = origin + chip->origin, .size = {chip->width, kChipHeight}};
     const bool is_hovered = is_pointed_at && rect.contains(mouse);
-    const bool is_lit = marks.pointed && marks.pointed->item == chip->item && marks.pointed->token == chip->token;
+    const bool is_lit = marks.pointed == ChipTarget{.item = chip->item, .token = chip->token};
     const ChipColors colors = colors_of(*chip, marks, is_hovered || is_lit, theme);
     const ImVec2 low = rect.origin, high = rect.end();
     shell::Color ground = colors.ground == 0 ? theme.panel : colors.ground;
@@ -251,8 +249,8 @@ TokenLineEvents draw_token_line(Frame& frame, const TokenLine& line, TokenLineMe
   if (memory.run != frame.result.run || memory.item != line.item || memory.tokens != line.tokens) {
     lay_out(frame, line, memory);
   }
-  const glm::vec2 start = to_glm(ImGui::GetCursorScreenPos());
-  const float width = ImGui::GetContentRegionAvail().x;
+  const glm::vec2 start = cursor_position();
+  const float width = width_left();
   const float buttons = 2.0F * kLineHeight + kLineGap;
   put_text(frame.ui.fonts().strong, {start.x, start.y + 2.0F}, line.color, line.title);
 

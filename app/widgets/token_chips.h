@@ -1,8 +1,6 @@
 #pragma once
 
 #include "app/frame.h"
-#include "model/network.h"
-#include "text/token.h"
 
 namespace headlight::app {
 
@@ -26,6 +24,8 @@ struct ChipLayout {
 /// A token of one side.
 struct ChipTarget {
   std::uint32_t item = 0, token = 0;
+
+  bool operator==(const ChipTarget&) const = default;
 };
 
 /// The chips' events in this frame.

@@ -4,6 +4,7 @@
 #include "app/widgets/brush.h"
 #include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/shown_tile.h"
 
 namespace headlight::app {
 namespace {
@@ -48,8 +49,7 @@ class TokenItems {
     const model::BlockKind kind = frame_.state.selection.block.kind;
     // The token of cross-attention is in one of two texts.
     const bool is_both = kind != model::BlockKind::Cross;
-    const model::TokenBatch& tokens =
-        token_.side == MapSide::Query ? frame_.result.input->queries(kind) : frame_.result.input->keys(kind);
+    const model::TokenBatch& tokens = token_.side == MapSide::Query ? shown_queries(frame_) : shown_keys(frame_);
     const std::uint32_t item = frame_.state.selection.batch;
     const TextStyleScope ink(frame_.ui.fonts().body, frame_.ui.theme().text);
     ImGui::TextUnformatted(fmt::format("token {}{}", token_.token, tokens.quoted(item, token_.token)).c_str());
@@ -75,7 +75,7 @@ class TokenItems {
       if (is_both || token_.side == MapSide::Query) erase_paint(frame_.state, cells(BrushShape::Row), map_);
     }
     mark_last_item(frame_, "token.unpaint", "Takes away what was painted in the token's row and column.");
-    write_text(frame_.ui.fonts().small, frame_.ui.theme().text_dim, reach_text(frame_.state[kBrush.reach]));
+    write_dim(frame_, reach_text(frame_.state[kBrush.reach]));
   }
 
  private:
@@ -98,7 +98,7 @@ class TokenItems {
 
 void TokenMenu::draw(Frame& frame) {
   const auto asked = std::exchange(frame.transient.token_menu, std::nullopt);
-  const bool has_map = frame.result.input && frame.result.shapes.contains(frame.state.selection.block);
+  const bool has_map = frame.result.input && selected_shape(frame);
   if (asked && has_map && frame.state.selection.mean == HeadMean::None) {
     token_ = *asked;
     ImGui::OpenPopup(kTokenMenu);

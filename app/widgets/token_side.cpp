@@ -1,6 +1,5 @@
 #include "app/widgets/token_side.h"
 
-#include "app/shapes/quantities/tile_query.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -30,8 +29,8 @@ const std::vector<std::vector<text::Token>>* special_tokens(const EngineResult& 
 /// Returns the shown weights [key], of the selected head or a mean, of one query; empty until they are known.
 std::vector<float> weights_of_row(Frame& frame, std::uint32_t query) {
   const Selection& selection = frame.state.selection;
-  const auto shape = frame.result.shapes.find(selection.block);
-  if (shape == frame.result.shapes.end() || query >= shape->second.queries) return {};
+  const inference::BlockShape* shape = selected_shape(frame);
+  if (!shape || query >= shape->queries) return {};
   const chart::Region cells = shown_cells(frame, selection.block);
   if (query < cells.row || query >= cells.row + cells.rows) return {};
   TileQuery wanted = shown_map(selection, frame.result.shapes, tile_of(frame, attention::Stage::Weights, cells));
@@ -60,12 +59,11 @@ std::string token_count_text(const model::TokenBatch& tokens) {
 
 std::string experts_of_token(Frame& frame, const ChipTarget& token) {
   const model::BlockRef block = frame.state.selection.block;
-  const auto shape = frame.result.shapes.find(block);
-  if (shape == frame.result.shapes.end() || token.token >= shape->second.queries || token.item >= shape->second.batch ||
-      shape->second.experts == 0) {
+  const inference::BlockShape* shape = find_shape(frame.result, block);
+  if (!shape || token.token >= shape->queries || token.item >= shape->batch || shape->experts == 0) {
     return {};
   }
-  const std::uint32_t experts = shape->second.experts;
+  const std::uint32_t experts = shape->experts;
   const EngineTile* known = frame.ask(TileQuery{.quantity = attention::Stage::FfnGates,
                                                 .block = block,
                                                 .batch = token.item,
@@ -89,12 +87,29 @@ std::string experts_of_token(Frame& frame, const ChipTarget& token) {
   return fmt::format("layer {}: {}", block.layer.value, text);
 }
 
+std::vector<float> token_shades(Frame& frame, const model::TokenBatch& tokens) {
+  const std::optional<std::uint32_t> followed = frame.transient.followed_query(frame.state);
+  const bool is_key = &shown_keys(frame) == &tokens;
+  return is_key && followed && !frame.transient.aim.conceals ? weights_of_row(frame, *followed) : std::vector<float>();
+}
+
+void point_at_token(Frame& frame, const model::TokenBatch& tokens, const ChipTarget& token) {
+  if (token.item != frame.state.selection.batch) return;
+  if (&shown_queries(frame) == &tokens) frame.point_at(LockedToken{MapSide::Query, token.token});
+  if (&shown_keys(frame) == &tokens) frame.point_at(LockedToken{MapSide::Key, token.token});
+}
+
+void open_token_menu(Frame& frame, const model::TokenBatch& tokens, const ChipTarget& token) {
+  const bool is_query = &shown_queries(frame) == &tokens;
+  if (!is_query && &shown_keys(frame) != &tokens) return;
+  frame.state.selection.batch = token.item;
+  frame.transient.token_menu = {.side = is_query ? MapSide::Query : MapSide::Key, .token = token.token};
+}
+
 std::optional<ChipTarget> draw_token_side(Frame& frame, const char* name, const model::TokenBatch& tokens,
                                           ChipLayout& layout, const std::optional<ChipTarget>& also_marked) {
-  const model::ModelInput& input = *frame.result.input;
-  const model::BlockKind kind = frame.state.selection.block.kind;
-  const bool is_query = &input.queries(kind) == &tokens;
-  const bool is_key = &input.keys(kind) == &tokens;
+  const bool is_query = &shown_queries(frame) == &tokens;
+  const bool is_key = &shown_keys(frame) == &tokens;
   const std::optional<attention::Cell>& hovered = frame.transient.hovered;
   const std::optional<attention::Cell>& pinned = frame.state.view.pinned;
 
@@ -109,23 +124,15 @@ std::optional<ChipTarget> draw_token_side(Frame& frame, const char* name, const 
   marks.shows_padding = is_notebook(frame.state.source);  // whose input has it
   if (pinned && (is_query || is_key)) marks.pinned = is_query ? pinned->query : pinned->key;
 
-  std::vector<float> shades;
-  const std::optional<std::uint32_t> followed = frame.transient.followed_query(frame.state);
-  if (is_key && followed && !frame.transient.aim.conceals) shades = weights_of_row(frame, *followed);
+  const std::vector<float> shades = token_shades(frame, tokens);
   marks.shades = shades;
 
   const ChipEvents events = draw_token_chips(frame, name, tokens, marks, layout);
   const std::optional<ChipTarget>& pointed = events.hovered ? events.hovered : also_marked;
-  if (pointed && pointed->item == frame.state.selection.batch) {
-    if (is_query) frame.point_at(LockedToken{MapSide::Query, pointed->token});
-    if (is_key) frame.point_at(LockedToken{MapSide::Key, pointed->token});
-  }
+  if (pointed) point_at_token(frame, tokens, *pointed);
   if (events.clicked && (is_query || is_key)) pin_token(frame.state, *events.clicked, is_query);
   if (events.clicked && !is_query && !is_key) frame.state.selection.batch = events.clicked->item;
-  if (events.right_clicked && (is_query || is_key)) {
-    frame.state.selection.batch = events.right_clicked->item;
-    frame.transient.token_menu = {.side = is_query ? MapSide::Query : MapSide::Key, .token = events.right_clicked->token};
-  }
+  if (events.right_clicked) open_token_menu(frame, tokens, *events.right_clicked);
   return events.hovered;
 }
 

@@ -11,6 +11,14 @@ std::string token_count_text(const model::TokenBatch& tokens);
 /// queries; empty while that isn't known, and without experts.
 std::string experts_of_token(Frame& frame, const ChipTarget& token);
 
+/// Returns the weights [token] that the followed query gives these tokens; empty where none is followed, or it is another
+/// side that has the keys.
+std::vector<float> token_shades(Frame& frame, const model::TokenBatch& tokens);
+
+/// Lights a token's row or column of the map, and opens its menu.
+void point_at_token(Frame& frame, const model::TokenBatch& tokens, const ChipTarget& token);
+void open_token_menu(Frame& frame, const model::TokenBatch& tokens, const ChipTarget& token);
+
 /// Draws the chips of one side of the run, the encoder's or the decoder's tokens: pointing lights the token's row or column
 /// of the map, a click pins it, a right click opens the token's menu. `also_marked`: another chip to highlight. Returns the
 /// chip under the pointer.

@@ -1,20 +1,14 @@
 #include "app/widgets/translator_panel.h"
 
 #include "app/widgets/controls.h"
-#include "app/widgets/prompt_box.h"
 #include "app/widgets/token_side.h"
-#include "app/widgets/whole_words.h"
 
 namespace headlight::app {
 namespace {
 
-constexpr float kEdge = 16.0F;
-constexpr float kTop = 8.0F;
-constexpr float kGap = 24.0F;  // between the columns
-
 /// Draws a small button at the right end of a caption's line.
 bool draw_caption_button(Frame& frame, const char* name, const char* label, const char* explanation) {
-  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const TextStyleScope ink(frame);
   const float width = button_width(label);
   ImGui::SameLine(ImGui::GetContentRegionMax().x - width);
   return draw_small_button(frame, name, label, explanation);
@@ -44,7 +38,8 @@ std::optional<ChipTarget> draw_translation(Frame& frame, PromptPanelMemory& memo
                       {.name = "text.target",
                        .text = memory.translation,
                        .hint = "The translation appears here",
-                       .ink = is_current ? theme.output : theme.text_dim},
+                       .ink = is_current ? theme.output : theme.text_dim,
+                       .shown = &memory.target_tokens},
                       is_current ? target : nullptr, memory.pointed_target, &is_changed);
   if (is_changed) {
     state.model().target_text = memory.translation;
@@ -66,12 +61,20 @@ std::optional<ChipTarget> draw_own_target(Frame& frame, PromptPanelMemory& memor
   const std::string hint =
       model.target_ids.empty() ? "May be empty" : "Ids are given: " + ids_text(model.target_ids) + "; type to replace them";
   const std::optional<ChipTarget> pointed = draw_prompt_box(
-      frame, {.name = "text.target", .text = model.target_text, .hint = hint.c_str()}, target, memory.pointed_target);
+      frame, {.name = "text.target", .text = model.target_text, .hint = hint.c_str(), .shown = &memory.target_tokens},
+      target, memory.pointed_target);
   if (!model.target_text.empty()) model.target_ids.clear();  // what is typed counts
   return pointed;
 }
 
-void draw_target(Frame& frame, PromptPanelMemory& memory, bool has_error) {
+}  // namespace
+
+void draw_translator_source(Frame& frame, PromptPanelMemory& memory) {
+  draw_prompt_caption(frame, "Source");
+  draw_prompt_source(frame, memory);
+}
+
+void draw_translator_target(Frame& frame, PromptPanelMemory& memory, bool has_error) {
   const std::optional<PromptSide> side = prompt_side(frame, true);
   const PromptSide* target = side ? &*side : nullptr;
   const Model& choice = frame.state.model();
@@ -81,40 +84,9 @@ void draw_target(Frame& frame, PromptPanelMemory& memory, bool has_error) {
   untouched.target_ids.clear();
   const bool can_translate = translates_itself(untouched, *frame.result.model);
   const bool translates = can_translate && translates_itself(choice);
-  const std::optional<ChipTarget> in_text = translates ? draw_translation(frame, memory, target, has_error)
-                                                       : draw_own_target(frame, memory, target, can_translate);
-  if (target) draw_prompt_chips(frame, "chips.target", *target, memory.target, memory.pointed_target, in_text);
-  draw_whole_words(frame, "text.target_words", translates ? memory.translation : choice.target_text, true);
-}
-
-/// Draws one column; returns its height.
-template <typename Draw>
-float column(const char* name, float x, float width, float height, Draw&& draw) {
-  ImGui::SetCursorPos({x, kTop});
-  ImGui::BeginChild(name, {width, std::max(height - kTop, 1.0F)}, false, ImGuiWindowFlags_NoBackground);
-  draw();
-  const float used = ImGui::GetCursorPosY();
-  ImGui::EndChild();
-  return used;
-}
-
-}  // namespace
-
-float draw_translator_panel(Frame& frame, PromptPanelMemory& memory, bool has_error) {
-  const ImVec2 origin = ImGui::GetWindowPos();
-  const float width = ImGui::GetWindowWidth();
-  const float height = ImGui::GetWindowHeight();
-  const float half = std::floor((width - 2.0F * kEdge - kGap) * 0.5F);
-  const float right = kEdge + half + kGap;
-  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0F, 5.0F));
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
-  const float source = column("source", kEdge, half, height, [&] { draw_prompt_source(frame, memory); });
-  const float target = column("target", right, half, height, [&] { draw_target(frame, memory, has_error); });
-  ImGui::PopStyleVar(2);
-  const float middle = std::round(origin.x + kEdge + half + kGap * 0.5F);
-  draw_line({middle, origin.y + kTop}, {middle, origin.y + height - kTop}, frame.ui.theme().border);
-  draw_line({origin.x, origin.y + height - 0.5F}, {origin.x + width, origin.y + height - 0.5F}, frame.ui.theme().border);
-  return kTop + std::max(source, target) + kTop;
+  memory.in_target = translates ? draw_translation(frame, memory, target, has_error)
+                                : draw_own_target(frame, memory, target, can_translate);
+  if (target && memory.in_target) point_at_token(frame, target->tokens, *memory.in_target);
 }
 
 }  // namespace headlight::app

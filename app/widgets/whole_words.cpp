@@ -3,8 +3,6 @@
 #include "app/engine/prompt_lines.h"
 #include "app/state/map_settings.h"
 #include "app/widgets/controls.h"
-#include "inference/language_model.h"
-#include "text/word_vocabulary.h"
 
 namespace headlight::app {
 namespace {

@@ -63,6 +63,13 @@ struct Desk {
   void stop_generating();
 };
 
+/// A chip at the right end of the row, with a panel of its own.
+struct FeatureChip {
+  const char* id = "";  ///< of the panel; "": there is no chip
+  std::string label = {};
+  const char* help = "";
+};
+
 /// A part of the window that owns its state. The window walks all of them.
 class Feature {
  public:
@@ -73,8 +80,11 @@ class Feature {
 
   /// Takes what has come since the last frame, before keys and menus.
   virtual void begin_frame() {}
-  /// Draws the feature's section of the sidebar.
-  virtual void section(Frame& /*frame*/) {}
+  virtual FeatureChip chip(const Frame& /*frame*/) { return {}; }
+  /// Draws what the chip opens.
+  virtual void panel(Frame& /*frame*/) {}
+  /// Draws what the feature says of the selected head, below its properties in the right panel.
+  virtual void property(Frame& /*frame*/) {}
   virtual void dialog(Frame& /*frame*/) {}
   /// Closes its dialog. Was it open?
   virtual bool close() { return false; }

@@ -20,7 +20,7 @@ void Lessons::toggle() {
 void Lessons::show_panel() {
   desk_.settings.shows_welcome = false;
   is_card_folded_ = false;
-  if (!desk_.is_presenting && !desk_.layout.has_sidebar()) toggle_sidebar(desk_.settings.panes, desk_.layout);
+  if (!desk_.is_presenting && !desk_.layout.has_left()) toggle_left(desk_.settings.panes, desk_.layout);
   desk_.ui.request_redraw(2);
 }
 
@@ -79,14 +79,6 @@ void Lessons::point() {
 void Lessons::begin_card() {
   const LessonCard& card = player_.card();
   aim_frames_ = kAimFrames;
-  // The section that has the control, named by what is before its first point.
-  Panes& panes = desk_.settings.panes;
-  const std::string section = card.control.substr(0, card.control.find('.'));
-  const std::pair<const char*, bool*> sections[] = {{"text", &panes.is_text_open},
-                                                    {"compare", &panes.is_compare_open},
-                                                    {"model", &panes.is_model_open},
-                                                    {"mask", &panes.is_mask_open}};
-  for (const auto& [name, is_open] : sections) *is_open = *is_open || section == name;
   if (tell_notes_ && !card.notes.empty()) {
     tell_notes_(fmt::format("{} \u00B7 {} of {}: {}\n  {}\n", player_.played().title, player_.card_index() + 1,
                             player_.played().cards.size(), card.title, card.notes));
@@ -102,30 +94,31 @@ void Lessons::begin_frame() {
   if (player_.reload(desk_.state, trouble)) follow_card(trouble, opening);
 }
 
-void Lessons::draw_aim(std::optional<chart::Rect> control) {
+void Lessons::draw_aim(std::optional<chart::Rect> control, bool is_there) {
   const std::string& name = desk_.transient.aim.control;
   if (aim_frames_ > 0 && desk_.is_current()) {
-    const bool is_missing = --aim_frames_ == 0 && !name.empty() && !control;
+    const bool is_missing = --aim_frames_ == 0 && !name.empty() && !is_there;
     if (is_missing) desk_.warn(fmt::format("The card points at '{}', which isn't on screen.", name));
     desk_.ui.request_redraw(2);
   }
   if (ImGui::IsPopupOpen("", ImGuiPopupFlags_AnyPopupId)) return;
-  if (!control || desk_.layout.lesson.contains(control->center())) return;  // scrolled away, below the card
+  if (!control || desk_.layout.left.contains(control->center())) return;  // scrolled away, below the card
   constexpr float kAway = 3.0F, kArrow = 18.0F;
   const shell::Color color = desk_.ui.theme().accent;
   ImDrawList* list = ImGui::GetForegroundDrawList();
   const glm::vec2 low = control->origin - kAway, high = control->end() + kAway;
   list->AddRect(low, high, color, 4.0F, 0, 2.0F);
-  // The arrow comes from where it covers nothing: beside the sidebar, or from the control's side on which there is more
-  // room.
-  const float y = std::round(control->center().y);
-  const bool is_in_sidebar = desk_.layout.sidebar.contains(control->center());
-  const bool is_left = !is_in_sidebar && control->center().x > 0.5F * desk_.ui.size().x;
-  const float edge = is_in_sidebar ? desk_.layout.sidebar.end().x : is_left ? low.x : high.x;
-  const float away = is_left ? -1.0F : 1.0F, tip = edge + away * 2.0F;
-  list->AddLine({tip + away * kArrow * 0.5F, y}, {tip + away * kArrow * 1.5F, y}, color, 3.0F);
-  list->AddTriangleFilled({tip, y}, {tip + away * kArrow * 0.6F, y - kArrow * 0.4F},
-                          {tip + away * kArrow * 0.6F, y + kArrow * 0.4F}, color);
+  // The arrow comes from where it covers nothing: from below, where the control is in a row above the panes, else from the
+  // control's side on which there is more room.
+  const glm::vec2 center = control->center();
+  const bool is_above = center.y < desk_.layout.center.origin.y;
+  const bool is_left = center.x > 0.5F * desk_.ui.size().x;
+  const glm::vec2 along = is_above ? glm::vec2(0.0F, 1.0F) : glm::vec2(is_left ? -1.0F : 1.0F, 0.0F);
+  const glm::vec2 across(along.y, along.x);
+  const glm::vec2 edge = is_above ? glm::vec2(center.x, high.y) : glm::vec2(is_left ? low.x : high.x, center.y);
+  const glm::vec2 tip = glm::round(edge) + along * 2.0F, base = tip + along * kArrow * 0.6F;
+  list->AddLine(tip + along * kArrow * 0.5F, tip + along * kArrow * 1.5F, color, 3.0F);
+  list->AddTriangleFilled(tip, base - across * kArrow * 0.4F, base + across * kArrow * 0.4F, color);
 }
 
 double Lessons::redraw_after_s() const {
@@ -134,10 +127,8 @@ double Lessons::redraw_after_s() const {
 }
 
 void Lessons::draw(Frame& frame) {
-  const float before = memory_.wanted;
   const LessonChoice choice = draw_lesson_panel(frame, player_, desk_.settings.lessons, memory_);
   if (choice.what != LessonChoice::What::None) desk_.post([this, choice] { take(choice); });
-  if (before != memory_.wanted) desk_.ui.request_redraw(2);
 }
 
 void Lessons::take(const LessonChoice& choice) {

@@ -21,8 +21,6 @@ class Lessons final : public Feature {
   /// Is the card of a lesson beside the view while presenting?
   bool shows_card() const { return player_.is_open() && !is_card_folded_; }
   void fold_card() { is_card_folded_ = !is_card_folded_; }
-  /// Returns the height of the panel at which nothing scrolls; 0 while it is closed.
-  float height() const { return player_.is_open() ? memory_.wanted : 0.0F; }
   void on_notes(std::function<void(const std::string&)> tell) { tell_notes_ = std::move(tell); }
 
   void toggle();
@@ -37,8 +35,9 @@ class Lessons final : public Feature {
   double redraw_after_s() const override;
   /// Draws the panel into the current pane.
   void draw(Frame& frame);
-  /// Outlines what the card points at; `control`: where it was drawn, if it was.
-  void draw_aim(std::optional<chart::Rect> control);
+  /// Outlines what the card points at; `control`: where it, or the chip that opens its panel, was drawn. `is_there`: it is
+  /// among the controls.
+  void draw_aim(std::optional<chart::Rect> control, bool is_there);
 
  private:
   /// Reads the files, once.
@@ -52,13 +51,13 @@ class Lessons final : public Feature {
   /// Called after a change by the lesson; `trouble` is the reason why it couldn't be made. `opening`:
   /// LessonPlayer::openings() before.
   void follow_card(const std::string& trouble, std::uint64_t opening);
-  /// Does what happens once when a card is opened: its section unfolds, its notes are printed.
+  /// Does what happens once when a card is opened: its notes are printed.
   void begin_card();
   void point();
   void take(const LessonChoice& choice);
 
   static constexpr double kLook_s = 0.5;  ///< between two looks at the time of the open lesson's file
-  static constexpr int kAimFrames = 3;    ///< until sections are unfolded and what a card points at is scrolled to
+  static constexpr int kAimFrames = 3;    ///< until what a card points at is scrolled to
   LessonPlayer player_;
   LessonPanelMemory memory_;
   bool has_read_lessons_ = false;

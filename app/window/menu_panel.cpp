@@ -236,7 +236,7 @@ float menus_width(const shell::Ui& ui, bool is_one) {
 
 MenuChoice draw_menu_panel(Frame& frame, const MenuContext& context, RowForm form, bool opens) {
   if (!begin_top_row()) return {};
-  ImGui::SetCursorPosX(row_start());
+  ImGui::SetCursorPosX(row_start(context.layout));
   MenuChoice choice = Menus(frame, context).draw(form >= RowForm::OneMenu, opens);
   end_top_row();
   return choice;

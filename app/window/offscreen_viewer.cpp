@@ -88,7 +88,7 @@ void take_screenshot(const ScreenshotOptions& options) {
   if (options.out.extension() == ".csv")
     return write_file_atomically(options.out, workspace.csv({options.width, options.height}, options.scale, now_s));
   if (options.is_figure) {
-    std::ranges::for_each(workspace.write_figure(options.out), add_note);
+    std::ranges::for_each(workspace.write_figure(options.out, options.look), add_note);
     return;
   }
   write_png(options.out, viewer.ui().read_pixels());

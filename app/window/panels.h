@@ -56,8 +56,8 @@ RowChoice draw_top_row(Frame& frame, const RowContext& context);
 /// Begin and end the row's ImGui window, to which both menus and views are added. Returns false where nothing of it is seen.
 bool begin_top_row();
 void end_top_row();
-/// Returns where the row's first menu begins.
-float row_start();
+/// Returns where the row's first menu begins: after the button that folds the left panel, where there is one.
+float row_start(const Layout& layout);
 /// Returns the width of all menus, or of the one that has them.
 float menus_width(const shell::Ui& ui, bool is_one);
 
@@ -80,7 +80,8 @@ struct MenuContext {
   CommandContext commands;
   std::function<const std::vector<PresetInfo>&()> presets;
   std::function<const std::vector<gpu::DeviceInfo>&()> devices;
-  std::function<std::vector<WelcomeCard>()> cards;   ///< of the welcome panel; those of bundled models are in the File menu
+  std::function<std::vector<WelcomeCard>()> cards;  ///< of the welcome panel; those of bundled models are in the File menu
+  const Layout& layout;
   std::function<std::vector<std::string>()> recent;  ///< paths of files and models that were opened and are there still
 };
 

@@ -3,10 +3,12 @@
 #include "app/engine/analyses/run_sample.h"
 #include "app/models/starter_view.h"
 #include "app/state/corpus_settings.h"
+#include "app/state/map_settings.h"
 #include "app/state/model_changes.h"
 #include "app/state/opened_file.h"
 #include "app/state/predictions_settings.h"
 #include "app/state/prompts_settings.h"
+#include "app/state/view_pane.h"
 #include "core/error.h"
 
 namespace headlight::app {
@@ -27,6 +29,7 @@ void Sessions::open_files(const std::vector<std::string>& paths) {
     if (kind == FileKind::Model) return models_.open(utf8(path));
     if (kind == FileKind::Steps) return steps_.open(path);
     if (kind == FileKind::Survey) return show_survey(path);
+    if (kind == FileKind::Layout) return show_layout(path);
     if (kind == FileKind::Text) return show_text(path);
     leave(
         [this, path, kind] { desk_.attempt([&] { kind == FileKind::Lesson ? lessons_.show(path) : show_session(path); }); });
@@ -56,6 +59,26 @@ void Sessions::show_prompts(const fs::path& path) {
   remember_file(desk_.settings, path);
 }
 
+void Sessions::show_layout(const fs::path& path) {
+  load_layout(path, desk_.state.view);
+  desk_.transient.shows_one_pane = false;
+  remember_file(desk_.settings, path);
+}
+
+void Sessions::save_layout(const fs::path& path) {
+  app::save_layout(path, desk_.state.view);
+  remember_file(desk_.settings, path);
+  desk_.tell(fmt::format("Saved {}", utf8(path)));
+}
+
+void Sessions::show_lens(const fs::path& path) {
+  desk_.state.set(kPredictionsView.lens, utf8(fs::absolute(path)));
+  desk_.state.set(kPredictionsView.part, PredictionsPart::Layers);
+  desk_.state.view.tab = "predictions";
+}
+
+void Sessions::show_capture(const fs::path& path) { is_steps_path(path) ? steps_.open(path) : models_.show_capture(path); }
+
 std::vector<std::string> Sessions::recent() const {
   std::vector<std::string> paths = desk_.settings.recent_files;
   paths.insert(paths.end(), desk_.settings.recent_models.begin(), desk_.settings.recent_models.end());
@@ -74,6 +97,10 @@ void Sessions::show_session(const fs::path& path) {
   Result<State> loaded = load_session(path);
   if (!loaded) throw Error("{}", loaded.error());
   show_state(std::move(loaded).value(), std::nullopt, utf8(path.filename()));
+  if (desk_.state[kMapView.color_range] == ColorRange::Quantile) {
+    if (!desk_.notice.text.empty()) desk_.notice.text += " · ";
+    desk_.notice.text += "This session\u2019s colours end at 98 % of the weights: View, Colour range has others";
+  }
   // A figure is no place to save to.
   if (!is_figure_path(path)) session_ = OpenSession{.path = path, .saved = desk_.state};
   record_use_ = RecordUse::Compare;
@@ -158,48 +185,39 @@ void Sessions::use_record(Frame& frame) {
 }
 
 void Sessions::save() {
-  if (!session_) return save_as();
+  if (!session_) return ask_for(FilePurpose::SaveSession);
   desk_.attempt([&] { write_session(session_->path); });
 }
 
-void Sessions::save_as() {
-  ask(FilePurpose::SaveSession, open_path(), [this](const fs::path& path) { write_session(path); });
+void Sessions::ask_for(FilePurpose purpose) {
+  using enum FilePurpose;
+  switch (purpose) {
+    case SaveSession:
+      return ask(purpose, open_path(), &Sessions::write_session);
+    case SaveSteps:
+      return ask(purpose, {}, &Sessions::save_steps);
+    case SaveLayout:
+      return ask(purpose, {}, &Sessions::save_layout);
+    case OpenSession:
+      return leave([this] { ask(OpenSession, open_path(), &Sessions::show_session); });
+    case OpenText:
+      return ask(purpose, {}, &Sessions::show_text);
+    case OpenCapture:
+      return ask(purpose, capture_path(desk_.state.source), &Sessions::show_capture);
+    case OpenSurvey:
+      return ask(purpose, desk_.state[kCorpusView.folder], &Sessions::show_survey);
+    case OpenLens:
+      return ask(purpose, desk_.state[kPredictionsView.lens], &Sessions::show_lens);
+    case OpenPrompts:
+      return ask(purpose, {}, &Sessions::show_prompts);
+    case OpenLayout:
+      return ask(purpose, {}, &Sessions::show_layout);
+    case SavePicture:
+      break;
+  }
 }
 
-void Sessions::open() {
-  leave([this] { ask(FilePurpose::OpenSession, open_path(), [this](const fs::path& path) { show_session(path); }); });
-}
-
-void Sessions::open_capture() {
-  ask(FilePurpose::OpenCapture, capture_path(desk_.state.source),
-      [this](const fs::path& path) { is_steps_path(path) ? steps_.open(path) : models_.show_capture(path); });
-}
-
-void Sessions::save_steps() {
-  ask(FilePurpose::SaveSteps, {}, [this](const fs::path& path) { steps_.save(path); });
-}
-
-void Sessions::open_survey() {
-  ask(FilePurpose::OpenSurvey, desk_.state[kCorpusView.folder], [this](const fs::path& path) { show_survey(path); });
-}
-
-void Sessions::open_lens() {
-  ask(FilePurpose::OpenLens, desk_.state[kPredictionsView.lens], [this](const fs::path& path) {
-    desk_.state.set(kPredictionsView.lens, utf8(fs::absolute(path)));
-    desk_.state.set(kPredictionsView.part, PredictionsPart::Layers);
-    desk_.state.view.tab = "predictions";
-  });
-}
-
-void Sessions::open_prompts() {
-  ask(FilePurpose::OpenPrompts, {}, [this](const fs::path& path) { show_prompts(path); });
-}
-
-void Sessions::open_text() {
-  ask(FilePurpose::OpenText, {}, [this](const fs::path& path) { show_text(path); });
-}
-
-void Sessions::ask(FilePurpose purpose, const fs::path& current, std::function<void(const fs::path&)> use) {
+void Sessions::ask(FilePurpose purpose, const fs::path& current, UseFile use) {
   files_.open(purpose, current, desk_.settings.export_directory);
   use_ = std::move(use);
 }
@@ -216,7 +234,7 @@ void Sessions::dialog(Frame& frame) {
   if (!path) return;
   desk_.post([this, path] {
     try {
-      use_(*path);
+      use_(*this, *path);
       files_.close();
     } catch (const std::exception& error) {
       files_.refuse(error.what());

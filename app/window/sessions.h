@@ -26,7 +26,7 @@ class Sessions final : public Feature {
   std::filesystem::path open_path() const { return session_ ? session_->path : std::filesystem::path(); }
   /// Returns the window's title: "notes* – Headlight", where the star says that the session has changes that aren't saved.
   std::string title() const;
-  /// Opens dropped files: a text, a session, a lesson, a survey, or a model.
+  /// Opens dropped files: a text, a session, a lesson, a layout, a survey, or a model.
   void open_files(const std::vector<std::string>& paths);
 
   /// Returns saved steps, surveys and files of prompts that were opened and are there still, then models, the newest first.
@@ -35,14 +35,8 @@ class Sessions final : public Feature {
   void open_recent(const std::string& path);
 
   void save();
-  void save_as();
-  void open();
-  void open_text();
-  void open_capture();
-  void open_survey();
-  void open_lens();
-  void open_prompts();
-  void save_steps();
+  /// Asks for a file, and saves to it or opens it. A picture is the window's: it calls ask().
+  void ask_for(FilePurpose purpose);
 
   /// Calls `go`, which leaves the open session: once the user has answered where it has changes that aren't saved.
   void leave(std::function<void()> go);
@@ -63,12 +57,21 @@ class Sessions final : public Feature {
   /// numbers are from its record.
   void use_record(Frame& frame);
 
+  using UseFile = std::function<void(Sessions&, const std::filesystem::path&)>;
+  /// Asks for a file, and calls `use` with it; an error that it throws is said in the dialog.
+  void ask(FilePurpose purpose, const std::filesystem::path& current, UseFile use);
+
  private:
   /// The task that waits for numbers of the session's run; dropped when the inputs change.
   enum class RecordUse : std::uint8_t { None, Write, Compare };
 
   void show_text(const std::filesystem::path& path);
   void show_prompts(const std::filesystem::path& path);
+  void show_layout(const std::filesystem::path& path);
+  void save_layout(const std::filesystem::path& path);
+  void show_lens(const std::filesystem::path& path);
+  void show_capture(const std::filesystem::path& path);
+  void save_steps(const std::filesystem::path& path) { steps_.save(path); }
   /// Shows a survey in the view of surveys. Throws Error where the path is none.
   void show_survey(const std::filesystem::path& path);
   /// Shows another state. `session`: what the state comes from; `name`: its file's name, shown before what differs from the
@@ -79,8 +82,6 @@ class Sessions final : public Feature {
   /// Throws Error, as the next one: the session that is open stays.
   void show_session(const std::filesystem::path& path);
   void write_session(const std::filesystem::path& path);
-  /// Opens the dialog; `use` may throw Error, which the dialog shows.
-  void ask(FilePurpose purpose, const std::filesystem::path& current, std::function<void(const std::filesystem::path&)> use);
 
   Models& models_;
   Lessons& lessons_;
@@ -89,7 +90,7 @@ class Sessions final : public Feature {
   KeptWindow* kept_;
   RecordUse record_use_;
   FileDialog files_;
-  std::function<void(const std::filesystem::path&)> use_;  ///< of the file that the dialog asks for
+  UseFile use_;  ///< of the file that the dialog asks for
   LostDialog lost_;
   std::function<void()> leaving_;  ///< what waits for the user's answer; null: nothing
   std::string leaving_trouble_;    ///< why the session couldn't be saved then

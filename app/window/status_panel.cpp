@@ -12,7 +12,7 @@ namespace {
 
 std::string token_text(const model::TokenBatch& tokens) {
   const std::size_t count = std::accumulate(tokens.lengths.begin(), tokens.lengths.end(), std::size_t{0});
-  std::string text = fmt::format("{} token{}", count, count == 1 ? "" : "s");
+  std::string text = counted(count, "token");
   if (tokens.batch > 1) text += fmt::format(" in {} lines", tokens.batch);
   return text;
 }
@@ -27,13 +27,10 @@ std::string tokens_of(const model::ModelInput& input) {
 
 /// Returns "reused 12 tokens, 3 layers".
 std::string reuse_text(const inference::RunTiming& timing) {
-  const auto count = [](std::uint32_t number, const char* noun) {
-    return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
-  };
   std::string text = "reused ";
-  if (timing.reused_tokens > 0) text += count(timing.reused_tokens, "token");
+  if (timing.reused_tokens > 0) text += counted(timing.reused_tokens, "token");
   if (timing.reused_tokens > 0 && timing.reused_layers > 0) text += ", ";
-  if (timing.reused_layers > 0) text += count(timing.reused_layers, "layer");
+  if (timing.reused_layers > 0) text += counted(timing.reused_layers, "layer");
   return text;
 }
 
@@ -41,8 +38,8 @@ std::string reuse_text(const inference::RunTiming& timing) {
 std::string pass_in_words(const EngineResult& result) {
   return fmt::format(
       "The last forward pass on the device, by its own clock, with the program's part where the device is the processor: {} "
-      "step{} (dispatches), {} parameters, {} on the device.",
-      result.timing.dispatches, result.timing.dispatches == 1 ? "" : "s", short_count(result.parameter_count),
+      "(dispatches), {} parameters, {} on the device.",
+      counted(result.timing.dispatches, "step"), short_count(result.parameter_count),
       short_bytes(result.timing.device_bytes));
 }
 
@@ -54,7 +51,7 @@ class StatusLine {
   void part(const std::string& text, shell::Color color, const char* explanation) {
     constexpr float kGap = 20.0F;
     ImFont* font = frame_.ui.fonts().small;
-    const float width = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, text.c_str()).x;
+    const float width = text_width(font, text);
     if (x_ + width > right_edge_) return;
     ImGui::SetCursorPos({x_, text_y()});
     write_text(font, color, text);
@@ -123,7 +120,7 @@ void draw_status_panel(Frame& frame, const StatusContext& context) {
   const float width = ImGui::GetWindowWidth();
   constexpr float kEdge = 12.0F;
   // An error takes what it needs, up to three quarters of the line; the rest is in the tooltip.
-  const float wanted = font->CalcTextSizeA(font_size(font), FLT_MAX, 0.0F, remark.text.c_str()).x;
+  const float wanted = text_width(font, remark.text);
   const float remark_width = std::min({wanted, width * 0.75F, std::max(width - 2.0F * kEdge - context.left, 1.0F)});
   const float remark_x = width - kEdge - remark_width;
 

@@ -6,6 +6,7 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/step_plot.h"
 #include "app/widgets/text.h"
+#include "app/window/sidebar/panels.h"
 #include "chart/number_format.h"
 #include "core/error.h"
 
@@ -72,8 +73,8 @@ void Steps::follow_link() {
     desk_.undo.seal();
     if (newest != linked_->steps.end()) show_step(*newest);
     desk_.tell(
-        fmt::format("{} sends attention to this window while it computes; the slider of steps is in the "
-                    "sidebar.",
+        fmt::format("{} sends attention to this window while it computes; the chip Step has the slider of "
+                    "steps.",
                     linked_->name.empty() ? "A program" : linked_->name));
     return;
   }
@@ -98,7 +99,7 @@ void Steps::take_jobs() {
     desk_.stop_generating();
     desk_.undo.seal();
     select_capture(desk_.state, utf8(steps.steps.back().file));
-    desk_.tell(fmt::format("{} steps of {}; the slider of steps is in the sidebar.", steps.steps.size(), steps.name));
+    desk_.tell(fmt::format("{} steps of {}; the chip Step has the slider of steps.", steps.steps.size(), steps.name));
   });
 }
 
@@ -222,12 +223,15 @@ constexpr std::uint64_t kBytesPerMib = std::uint64_t{1} << 20;
 
 }  // namespace
 
-void Steps::section(Frame& frame) {
-  if (!shown() && (!adopted_ || room_.series().scalars.empty())) return;
-  draw_section(frame, desk_.layout.sidebar, "link", "Steps", is_open_, [&] { draw(frame); });
+FeatureChip Steps::chip(const Frame& /*frame*/) {
+  const std::optional<std::size_t> index = shown();
+  if (!index && (!adopted_ || room_.series().scalars.empty())) return {};
+  return {.id = "series",
+          .label = index ? fmt::format("Step {}", room_.series().steps[*index].name) : "Steps",
+          .help = "The steps of a training: a slider chooses the one on show."};
 }
 
-void Steps::draw(Frame& frame) {
+void Steps::panel(Frame& frame) {
   Form form(frame, desk_.typed, "series");
   const StepSeries& series = room_.series();
   const std::optional<std::size_t> index = shown();
@@ -243,7 +247,7 @@ void Steps::draw(Frame& frame) {
       is_playing_ = false;
       desk_.post([this, chosen] { show(chosen); });
     }
-    const float half = (ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ItemSpacing.x) * 0.5F;
+    const float half = half_width();
     if (form.button("play", is_playing_ ? "Stop###play" : "Play###play", half))
       desk_.post([this] { run(StepCommand::Play); });
     ImGui::SameLine();
@@ -277,7 +281,7 @@ void Steps::draw_notes(Form& form) const {
 void Steps::draw_scalars(Frame& frame, std::optional<std::int64_t> step) {
   constexpr std::size_t kMaxCurves = 4;
   constexpr float kCurveHeight = 76.0F;
-  const float gap = ImGui::GetStyle().ItemSpacing.x, half = (ImGui::GetContentRegionAvail().x - gap) * 0.5F;
+  const float half = half_width();
   std::size_t drawn = 0;
   for (const auto& [name, curve] : room_.series().scalars) {
     if (drawn == kMaxCurves) break;
@@ -316,7 +320,7 @@ std::size_t Steps::draw_slider(Frame& frame, Form& form, std::size_t shown) {
   ImGui::SliderInt("##step", &index, 0, last, name.c_str(), ImGuiSliderFlags_AlwaysClamp | ImGuiSliderFlags_NoInput);
   mark_last_item(frame, "series.step", "The step of training on show.");
   step_by_keys(frame, index, 0, last, 1, false);
-  const float half = (ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ItemSpacing.x) * 0.5F;
+  const float half = half_width();
   if (form.button("earlier", "\u2039 Earlier", half)) index = std::max(index - 1, 0);
   ImGui::SameLine();
   if (form.button("later", "Later \u203A", half)) index = std::min(index + 1, last);

@@ -9,8 +9,8 @@
 
 namespace headlight::app {
 
-/// The steps of a training in the sidebar: checkpoints of the model on show, captures that a program sends over a link, or
-/// those of a file. The slider chooses which one the whole window shows.
+/// The steps of a training, in a panel of a chip: checkpoints of the model on show, captures that a program sends over a
+/// link, or those of a file. The slider chooses which one the whole window shows.
 class Steps final : public Feature {
  public:
   using LinkSource = std::function<std::shared_ptr<const LinkSnapshot>()>;
@@ -30,7 +30,8 @@ class Steps final : public Feature {
   void run(StepCommand command);
 
   void begin_frame() override;
-  void section(Frame& frame) override;
+  FeatureChip chip(const Frame& frame) override;
+  void panel(Frame& frame) override;
   std::string pending() const override;
   double redraw_after_s() const override;
 
@@ -45,7 +46,6 @@ class Steps final : public Feature {
   std::optional<std::size_t> shown() const;
   void show(std::size_t index);
   void show_step(const LinkedStep& step);
-  void draw(Frame& frame);
   void draw_scalars(Frame& frame, std::optional<std::int64_t> step);
   std::size_t draw_slider(Frame& frame, Form& form, std::size_t shown);
   void draw_notes(Form& form) const;
@@ -60,7 +60,7 @@ class Steps final : public Feature {
   std::future<std::string> saving_;  ///< what to say
   std::uint64_t shown_session_ = 0;  ///< whose first capture was shown
   std::int64_t shown_step_ = 0;
-  bool follows_newest_ = true, is_open_ = true, is_playing_ = false;
+  bool follows_newest_ = true, is_playing_ = false;
   double next_s_ = 0.0;          ///< when Play may go on
   std::uint64_t played_id_ = 0;  ///< the step of the history that Play has made
 };

@@ -38,7 +38,7 @@ bool has_target_tokens(const inference::LanguageModel* model, const SurveyExampl
   }
 }
 
-/// The open survey: what it says of the selected head, in the sidebar, and texts of it that are to be shown.
+/// The open survey: what it says of the selected head, in the right panel, and texts of it that are to be shown.
 class Surveys final : public Feature {
  public:
   Surveys(Desk& desk, Models& models, SurveyRoom& room) : Feature(desk), models_(models), room_(room) {}
@@ -60,12 +60,12 @@ class Surveys final : public Feature {
     }
   }
 
-  void section(Frame& frame) override {
-    // The page of a head in the view Corpus says it itself.
+  void property(Frame& frame) override {
+    // The page of a head in the view Corpus says it itself, and of another model a survey says nothing.
     const bool is_page = frame.state.view.tab == "corpus" && frame.state[kCorpusView.mode] == CorpusMode::Head;
-    if (!room_.survey() || is_page) return;
-    draw_section(frame, desk_.layout.sidebar, "survey", "What this head does", is_open_,
-                 [&] { draw(frame, *room_.survey()); });
+    if (!room_.survey() || is_page || !shows_its_model()) return;
+    const std::string title = fmt::format("In {} texts of a survey", room_.survey()->texts);
+    draw_section(frame, window_rect(), "survey", title.c_str(), is_open_, [&] { draw(frame, *room_.survey()); });
   }
 
   std::string pending() const override { return room_.is_reading() ? "a survey is read" : std::string(); }
@@ -83,12 +83,11 @@ class Surveys final : public Feature {
                            ? "The survey is of a model without such a head."
                            : "The survey measured the encoder's heads alone, because its texts have no targets.");
     }
-    if (!shows_its_model()) {
-      form.warning(
-          fmt::format("Measured with {}, which is not on show.", utf8(std::filesystem::path(survey.model).filename())));
-    }
     form.note(fmt::format("{} over {} texts: mean \u00B1 spread, rank of {} heads", survey.name(place), survey.texts,
                           survey.count()));
+    if (const auto own = room_.notes().find(survey.name(place)); own != room_.notes().end())
+      form.note(fmt::format("Your note: {}{}{}", own->second.label, own->second.label.empty() ? "" : " \u00B7 ",
+                            own->second.text));
     metric_ = std::min(metric_, survey.metrics.size() - 1);
     {
       const shell::ControlGroup group(frame.ui.keyboard(), "metrics");
@@ -98,19 +97,24 @@ class Surveys final : public Feature {
     }
     ImGui::Separator();
     const std::vector<SurveyExample>& examples = survey.head(metric_, place).examples;
+    if (!examples.empty()) form.note(fmt::format("Its {} in a text, and the text:", survey.metrics[metric_]));
     const shell::ControlGroup group(frame.ui.keyboard(), "texts");
     for (std::size_t i = 0; i < examples.size(); ++i) {
       const SurveyExample& example = examples[i];
       frame.ui.ensure_glyphs(example.text);
       const std::string name = fmt::format("survey.example.{}", i);
-      const std::string text = frame.ui.shaped(fmt::format("{:.3f}  {}", example.weight, example.text));
+      const std::string text =
+          fit_text(ImGui::GetFont(), frame.ui.shaped(fmt::format("{:.3f}  {}", example.value, example.text)),
+                   ImGui::GetContentRegionAvail().x);
       if (ImGui::Selectable(fmt::format("{}##{}", text, name).c_str())) {
         desk_.post([this, asked = AskedExample{.example = example, .head = {selected.block, selected.head}}] {
           desk_.stop_generating();
           show(asked);
         });
       }
-      mark_last_item(frame, name, "Shows this text, with the cell that has this weight pinned.");
+      const std::string about =
+          fmt::format("Shows this text, with the cell of its largest weight, {:.3f}, pinned.", example.weight);
+      mark_last_item(frame, name, about.c_str());
     }
     if (!examples.empty()) return;
     form.note(selected.block.kind == model::BlockKind::Cross
@@ -159,7 +163,7 @@ class Surveys final : public Feature {
   SurveyRoom& room_;
   std::optional<AskedExample> opening_;  ///< until its model is on show
   std::size_t metric_ = 0;               ///< whose texts are listed
-  bool is_open_ = true;
+  bool is_open_ = false;
 };
 
 }  // namespace

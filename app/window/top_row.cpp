@@ -243,7 +243,9 @@ RowForm row_form(const shell::Ui& ui, float width) {
   return one + groups + list + key <= room ? RowForm::ViewList : RowForm::GroupList;
 }
 
-float row_start() { return kAtEnd; }
+float row_start(const Layout& layout) {
+  return layout.has_left() ? kAtEnd : ImGui::GetStyle().WindowPadding.x - ImGui::GetStyle().ItemSpacing.x;
+}
 
 RowChoice draw_top_row(Frame& frame, const RowContext& context) {
   if (!begin_top_row()) return {};
@@ -269,7 +271,7 @@ RowChoice draw_top_row(Frame& frame, const RowContext& context) {
   }
   RowChoice choice;
   const float y = origin.y + std::round((height - kFoldButtonEdge) * 0.5F);
-  if (context.layout.has_sidebar())
+  if (context.layout.has_left())
     choice.folds_sidebar = draw_fold_button(frame, "fold.sidebar", FoldSide::Left, {kMargin, y});
   const float right = width - kMargin - kFoldButtonEdge;
   if (context.layout.has_grid()) choice.folds_grid = draw_fold_button(frame, "fold.grid", FoldSide::Right, {right, y});

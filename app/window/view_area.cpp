@@ -2,11 +2,15 @@
 
 #include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
+#include "app/widgets/sentence.h"
 #include "app/widgets/text.h"
 #include "app/window/splitter.h"
 
 namespace headlight::app {
 namespace {
+
+constexpr const char* kFirstSentence =
+    "A head is one way of looking: rows are tokens that look, columns are looked at, and bright is much. Point at a cell.";
 
 constexpr float kStripHeight = 24.0F;
 constexpr float kIcon = 9.0F;  // its edge
@@ -97,22 +101,22 @@ chart::Rect half_at(chart::Rect rect, PaneEdge edge) {
 
 }  // namespace
 
-void ViewArea::draw(Frame& frame, const chart::Rect& room, bool shows_one, const DrawPane& pane,
-                    const std::function<void()>& draw_waiting) {
+void ViewArea::draw(Frame& frame, const Surroundings& around) {
+  const bool shows_one = around.shows_one;
   Transient& transient = frame.transient;
   transient.in_place.clear();
   transient.shows_nothing = false;
   chosen_ = closed_ = pinned_ = std::nullopt;
-  layout_ = lay_out_panes(frame.state.view.panes, room);
+  layout_ = lay_out_panes(frame.state.view.panes, around.room);
   const auto has_keys = [](const PlacedPane& placed) { return placed.pane->view.empty(); };
   has_strips_ = layout_.panes.size() > 1;
   shown_ = static_cast<std::size_t>(std::ranges::find_if(layout_.panes, has_keys) - layout_.panes.begin());
-  if (shows_one) layout_ = {.panes = {{layout_.panes[shown_].pane, room}}, .borders = {}};
+  if (shows_one) layout_ = {.panes = {{layout_.panes[shown_].pane, around.room}}, .borders = {}};
   const auto draw_one = [&](std::size_t at) {
     number_ = shows_one ? shown_ : at;
     const PlacedPane& placed = layout_.panes[at];
-    pane(number_ == 0 ? "center" : fmt::format("center {}", number_), placed.rect,
-         [&] { draw_pane(frame, placed, draw_waiting); });
+    around.pane(number_ == 0 ? "center" : fmt::format("center {}", number_), placed.rect,
+                [&] { draw_pane(frame, placed, around); });
   };
   const std::size_t first = shows_one ? 0 : shown_;
   draw_one(first);
@@ -121,8 +125,6 @@ void ViewArea::draw(Frame& frame, const chart::Rect& room, bool shows_one, const
   for (std::size_t at = 0; at < layout_.panes.size(); ++at) {
     if (at != first) draw_one(at);
   }
-  // A key asks about the pinned cell too.
-  if (!transient.pointed_number) transient.pointed_number = number_at_cell(frame);
   drag_borders(frame);
   take_dragged_view(frame);
   // While one pane is shown alone it is the only one that is laid out.
@@ -139,7 +141,7 @@ void ViewArea::draw(Frame& frame, const chart::Rect& room, bool shows_one, const
   if (closed_ || chosen_ || pinned_) frame.ui.request_redraw(2);
 }
 
-void ViewArea::draw_pane(Frame& frame, const PlacedPane& placed, const std::function<void()>& draw_waiting) {
+void ViewArea::draw_pane(Frame& frame, const PlacedPane& placed, const Surroundings& around) {
   ViewPane& pane = *placed.pane;
   clamp_pinned(pane, frame.result);
   // A click anywhere in a pane gives it the keyboard, whatever else it does.
@@ -148,13 +150,35 @@ void ViewArea::draw_pane(Frame& frame, const PlacedPane& placed, const std::func
   if (number_ != shown_ && is_clicked && ImGui::IsWindowHovered(kHere)) chosen_ = number_;
   const PaneScope scope(frame, pane, number_);
   if (has_strips_) draw_strip(frame, pane.pinned.has_value());
-  draw_view(frame, draw_waiting);
   Transient& transient = frame.transient;
+  const auto [hovered, stage] = std::pair(std::exchange(transient.hovered, std::nullopt), transient.hovered_stage);
+  const std::optional<NumberRef> number = std::exchange(transient.pointed_number, std::nullopt);
+  draw_view(frame, around.draw_waiting);
   if (!transient.pointed_number && transient.hovered) transient.pointed_number = number_at_cell(frame);
   ask_about_number(frame);
+  const bool is_pointed_at = transient.pointed_number.has_value();
+  // A key asks about the pinned one too, and the sentence is about it.
+  if (!is_pointed_at) transient.pointed_number = number_at_cell(frame);
+  say(frame, around.is_first_time);
+  // What is under the pointer in a pane that was drawn before stays.
+  if (!transient.hovered) std::tie(transient.hovered, transient.hovered_stage) = std::tie(hovered, stage);
+  if (number && !is_pointed_at) transient.pointed_number = number;
+}
+
+/// Draws the sentence below the view's title.
+void ViewArea::say(Frame& frame, bool is_first_time) {
+  const View& view = find_view(frame.state.view.tab);
+  if (frame.says.empty() && (view.group == "Look" || view.group == "Compute"))
+    frame.says = map_sentence(frame, {.names_as_written = view.id == kHeadView});
+  if (is_first_time && view.id == kHeadView && !frame.transient.pointed_number) frame.says = kFirstSentence;
+  if (frame.transient.aim.conceals) frame.says.clear();  // it would answer what the lesson asks
+  draw_sentence(frame, frame.says);
+  if (number_ == shown_) sentence_ = frame.says;
 }
 
 void ViewArea::draw_view(Frame& frame, const std::function<void()>& draw_waiting) {
+  frame.says = {};
+  frame.sentence_place = {};
   const View& view = find_view(frame.state.view.tab);
   if (const std::string why = why_empty(view, frame); !why.empty()) {
     draw_empty_note(frame, "view.unavailable", frame.result.capture ? "Not in the capture" : "Not of this model", why);

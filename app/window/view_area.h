@@ -11,18 +11,26 @@ class ViewArea {
   /// Draws a pane: an ImGui window of this name at a place, with what is drawn in it.
   using DrawPane = std::function<void(const std::string& name, const chart::Rect& rect, const std::function<void()>& draw)>;
 
-  /// Draws the panes in `room`, first the one that has the keyboard: its requests are the most important ones. `shows_one`:
-  /// that pane alone. `draw_waiting` draws what takes a view's place while there is no run.
-  void draw(Frame& frame, const chart::Rect& room, bool shows_one, const DrawPane& pane,
-            const std::function<void()>& draw_waiting);
+  struct Surroundings {
+    chart::Rect room;
+    bool shows_one = false;      ///< the pane that has the keyboard alone
+    bool is_first_time = false;  ///< the window's first sentence says what a head is
+    DrawPane pane;
+    std::function<void()> draw_waiting;  ///< draws what takes a view's place while there is no run
+  };
+  /// Draws the panes, first the one that has the keyboard: its requests are the most important ones.
+  void draw(Frame& frame, const Surroundings& around);
 
   /// Returns the figure of the view that has the keyboard; null: it has none, and says() may know why.
   std::unique_ptr<exporting::Drawing> figure(const State& state) const;
   /// Returns the newest sentence that it showed in place of numbers in the last frame.
   const std::string& says() const { return says_; }
+  /// Returns the sentence below its title, of the last frame.
+  const Sentence& sentence() const { return sentence_; }
 
  private:
-  void draw_pane(Frame& frame, const PlacedPane& placed, const std::function<void()>& draw_waiting);
+  void draw_pane(Frame& frame, const PlacedPane& placed, const Surroundings& around);
+  void say(Frame& frame, bool is_first_time);
   void draw_view(Frame& frame, const std::function<void()>& draw_waiting);
   void draw_strip(Frame& frame, bool is_pinned);
   void drag_borders(Frame& frame);
@@ -36,6 +44,7 @@ class ViewArea {
   bool has_strips_ = false;  ///< there are several panes, whose titles have buttons
   /// By a click in this frame: the pane that gets the keyboard, that goes, that keeps its head or follows again.
   std::optional<std::size_t> chosen_, closed_, pinned_;
+  Sentence sentence_;
   std::string says_;
   bool is_empty_ = false;  ///< says_ is all that the view shows
 };

@@ -31,6 +31,7 @@ struct ScreenshotOptions {
   State state;
   std::filesystem::path out;   ///< .png, or of a figure .svg or .pdf too
   bool is_figure = false;      ///< instead of the window: its view's figure for a paper
+  Choices look = {};           ///< of that figure (figure_settings.h); its colours are the window's
   std::uint32_t width = 1600;  ///< pixels of the image, whatever the scale
   std::uint32_t height = 1000;
   float scale = 1.0f;  ///< of fonts and spacing, as on a HiDPI monitor

@@ -85,6 +85,7 @@ Workspace::Workspace(shell::Ui& ui, WorkspaceOptions options)
       sessions_(desk_, models_, lessons_, steps_, std::move(options.session), options.kept),
       palette_(desk_, models_, lessons_, sessions_, *this),
       check_(desk_),
+      chips_(desk_),
       renderer_(std::move(options.renderer)),
       may_use_another_device_(options.may_use_another_device && !desk_.settings.device.empty()),
       shown_inputs_(run_inputs(State{})),
@@ -344,7 +345,7 @@ std::string Workspace::pending() const {
   if (desk_.ui.redraw_after_s() <= 0.0) return "a view moves: " + desk_.ui.redraw_reason();
   if (export_dialog_.is_running()) return "an export is written";
   if (export_dialog_.is_drawing()) return "a preview is drawn";
-  if (export_dialog_.is_picture_waiting()) return "a screenshot waits";
+  if (picture_.frames_to_wait > 0) return "a screenshot waits";
   for (const Feature* feature : features_) {
     if (std::string waits = feature->pending(); !waits.empty()) return waits;
   }

@@ -8,15 +8,16 @@
 #include "app/state/looks.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/origin_dialog.h"
-#include "app/widgets/prompt_panel.h"
 #include "app/widgets/token_menu.h"
 #include "app/window/check.h"
+#include "app/window/chips.h"
 #include "app/window/dialogs/export_dialog.h"
 #include "app/window/dialogs/help_dialogs.h"
 #include "app/window/palette.h"
 #include "app/window/sessions.h"
 #include "app/window/sidebar/panels.h"
 #include "app/window/steps.h"
+#include "app/window/text_line.h"
 #include "app/window/typed_row.h"
 #include "app/window/view_area.h"
 #include "core/sleep_watch.h"
@@ -131,17 +132,19 @@ class Workspace final : private CommandHost {
   /// Returns the row whose weights shade the keys' chips.
   std::optional<std::uint32_t> followed_query() const { return desk_.transient.followed_query(desk_.state); }
   /// Returns the text of the target's box while the model writes it.
-  const std::string& shown_translation() const { return prompt_memory_.translation; }
+  const std::string& shown_translation() const { return text_.prompt.translation; }
   const Generation& generation() const { return desk_.generation; }
   std::optional<Progress> load_progress() const { return desk_.engine->progress().load; }
   /// Writes the figure of the view on screen as SVG, PDF or PNG. Returns what a reader misses in it. Throws Error in one
   /// line where it has none.
-  std::vector<std::string> write_figure(const std::filesystem::path& path) const;
+  std::vector<std::string> write_figure(const std::filesystem::path& path, const Choices& look = {}) const;
   /// Returns the numbers that the view's button "Copy CSV" copies, after settling until they are known. Throws Error
   /// likewise.
   std::string csv(glm::uvec2 size, float content_scale, double now_s);
   /// Returns the view on screen in words and numbers, as Markdown, with the formulas of its stages. Throws Error likewise.
   std::string describe() const;
+  /// Returns what the view on screen says below its title, in the last frame.
+  const Sentence& sentence() const { return views_.sentence(); }
   /// Returns the settings to remember; the window's placement is the caller's.
   const Settings& settings();
   /// Returns the area that a widget had in the last frame, in UI units; by the names that panels give (app/frame.h).
@@ -211,18 +214,15 @@ class Workspace final : private CommandHost {
   bool is_loading_model() const override { return desk_.is_arriving(); }
   void browse_models() override { models_.browse(); }
   ExportContents exported() const { return find_view(desk_.state.view.tab).exported(desk_.state); }
-  void open_export_dialog() override { export_dialog_.open(desk_.state, exported()); }
+  void open_export_dialog() override { export_dialog_.open(desk_.state, exported(), desk_.settings); }
   void open_screenshot_dialog(ScreenshotArea area) override {
-    export_dialog_.open_picture(desk_.state, exported(), desk_.settings.export_directory, area);
+    sessions_.ask(FilePurpose::SavePicture, {}, [this, area](Sessions&, const std::filesystem::path& path) {
+      constexpr int kDialogFades = 3;  // frames that still show it
+      picture_ = {.path = path, .area = area, .frames_to_wait = kDialogFades};
+    });
   }
   void save_session() override { sessions_.save(); }
-  void save_session_as() override { sessions_.save_as(); }
-  void open_session() override { sessions_.open(); }
-  void open_text() override { sessions_.open_text(); }
-  void open_capture() override { sessions_.open_capture(); }
-  void open_survey() override { sessions_.open_survey(); }
-  void open_prompts() override { sessions_.open_prompts(); }
-  void open_lens() override { sessions_.open_lens(); }
+  void ask_for_file(FilePurpose purpose) override { sessions_.ask_for(purpose); }
   void copy_figure() override;
   void copy_as_text() override;
   std::unique_ptr<exporting::Drawing> shown_figure() const;
@@ -259,23 +259,25 @@ class Workspace final : private CommandHost {
   void focus_second_text() override;
   void dismiss() override;
   bool can_step(StepCommand command) const override { return steps_.can(command); }
-  void step(StepCommand command) override { command == StepCommand::Save ? sessions_.save_steps() : steps_.run(command); }
+  void step(StepCommand command) override {
+    command == StepCommand::Save ? ask_for_file(FilePurpose::SaveSteps) : steps_.run(command);
+  }
   bool is_generating() const override { return desk_.generation.is_running(); }
   bool can_generate() const override;
   void start_generating() override;
   void stop_generating() override { desk_.stop_generating(); }
 
   // workspace_draw.cpp
-  /// Draws all but the menu bar. `menus` is of the state, `frame` of what the panes show: the state, or what was shown
-  /// before a model arrives.
+  /// Draws all but the menus. `menus` is of the state, `frame` of what the panes show: it, or what was there before a model.
   void draw(Frame& menus, Frame& frame);
   void draw_menu(Frame& frame);
   void draw_welcome(Frame& frame);
-  /// Are the two texts of an encoder–decoder above the panes, instead of in the sidebar?
-  void open_text_section();
-  bool has_two_texts(const State& state) const;
-  void draw_lesson(Frame& frame);
-  void draw_sidebar(Frame& frame);
+  void reach_text();
+  bool has_two_texts(const State& state) const;  ///< an encoder–decoder's
+  bool has_left() const { return lessons_.player().is_open() || (chips_.has_docked() && !desk_.is_presenting); }
+  void draw_left(Frame& frame);
+  void draw_text(Frame& frame);
+  void draw_chips(Frame& frame);
   void draw_views_row(Frame& frame);
   void draw_center(Frame& frame);
   void draw_status(Frame& frame);
@@ -292,7 +294,7 @@ class Workspace final : private CommandHost {
   void request_what_is_seen();
   void save_screenshot();
   // workspace_sections.cpp
-  /// Is a text being edited that isn't a dialog's? The dialog may be closed already.
+  /// Is a text being edited that isn't a dialog's?
   bool is_writing() const { return desk_.ui.is_typing() && !types_in_dialog_; }
   /// Frames that begin and end what is_arriving() means for the keyboard.
   void follow_arrival(double now_s);
@@ -307,8 +309,8 @@ class Workspace final : private CommandHost {
   void draw_notice(Frame& frame);
   void draw_context_menus(Frame& frame);
   std::string menu_title(MenuTarget target) const;
-  void draw_text_section(Frame& frame);
-  void draw_model_section(Frame& frame, const PresetInfo* preset);
+  void draw_chip_panel(Frame& frame, std::string_view panel);
+  void draw_model_panel(Frame& frame);
   std::string error_of(ErrorSection section) const;
   /// Draws a panel in a pane of its own, guarded.
   template <typename Draw>
@@ -324,8 +326,9 @@ class Workspace final : private CommandHost {
   Sessions sessions_;
   Palette palette_;
   MachineCheck check_;
+  Chips chips_;
   std::vector<std::unique_ptr<Feature>> added_;  ///< besides
-  std::vector<Feature*> features_ = {&models_, &lessons_, &steps_, &sessions_, &palette_, &check_};
+  std::vector<Feature*> features_ = {&models_, &lessons_, &steps_, &sessions_, &palette_, &check_, &chips_};
   std::string renderer_;
   SleepWatch sleep_;                          ///< since the engine's device was opened the last time
   std::optional<std::string> chosen_device_;  ///< in the menu; not remembered until it works
@@ -345,13 +348,19 @@ class Workspace final : private CommandHost {
   ShownViews shown_views_;
   ItemRects items_;
   ItemTips tips_;
-  TextPanelMemory text_memory_;
-  PromptPanelMemory prompt_memory_;
+  TextLineMemory text_;
   TokenMenu token_menu_;
+  /// What is on screen becomes a file, in the frame in which the dialog that asked for its name is gone.
+  struct Picture {
+    std::filesystem::path path = {};
+    ScreenshotArea area = ScreenshotArea::Window;
+    int frames_to_wait = 0;
+  };
+  Picture picture_;
   std::optional<MenuTarget> asked_menu_;  ///< opens with the next frame
   MenuTarget menu_target_ = MenuTarget::Cell;
   bool had_two_texts_ = false;             ///< in the last frame
-  float texts_height_ = 150.0F;            ///< that the two texts wanted in the last frame
+  float text_height_ = 42.0F;              ///< that the text's line wanted in the last frame
   std::optional<double> arrival_began_s_;  ///< while one is, or weights are being loaded
   std::optional<double> stale_since_s_;    ///< while the run on screen has other inputs than the state
   bool types_in_dialog_ = false;
@@ -384,7 +393,7 @@ class Workspace final : private CommandHost {
   ExportDialog export_dialog_;
   bool shows_history_ = false;
   bool shows_help_ = false;
-  HelpPage help_page_ = HelpPage::Keys;
+  HelpMemory help_;
   bool shows_about_ = false;
   bool wants_to_quit_ = false;
   bool copies_cell_ = false;                     ///< the pinned one, as soon as its numbers are there

@@ -168,7 +168,8 @@ void Workspace::toggle_sidebar() {
     return desk_.ui.request_redraw(2);
   }
   if (std::exchange(desk_.is_presenting, false)) return;  // which folds it
-  app::toggle_sidebar(desk_.settings.panes, desk_.layout);
+  if (!has_left()) return desk_.tell("The left panel opens with a lesson (F4), and where a chip's panel is kept there.");
+  app::toggle_left(desk_.settings.panes, desk_.layout);
 }
 
 void Workspace::toggle_grid() {
@@ -198,21 +199,19 @@ void Workspace::toggle_welcome() {
   welcome_memory_ = {};
 }
 
-void Workspace::open_text_section() {
-  desk_.settings.panes.is_text_open = true;
+void Workspace::reach_text() {
   desk_.is_presenting = false;
-  if (!desk_.layout.has_sidebar()) toggle_sidebar();
   frames_until_text_field_ = 3;
   desk_.ui.skip_text_of_key();
 }
 
 void Workspace::write_text() {
-  open_text_section();
+  reach_text();
   desk_.transient.text_focus = TextFocus::AtEnd;
 }
 
 void Workspace::focus_second_text() {
-  open_text_section();
+  reach_text();
   desk_.transient.focuses_second_text = true;
 }
 

@@ -1,13 +1,11 @@
-#include "app/state/comparison.h"
-#include "app/state/model_changes.h"
 #include "app/views/grid/grid_view.h"
+#include "app/views/grid/properties.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/range_bar.h"
 #include "app/widgets/thumbnail.h"
-#include "app/widgets/translator_panel.h"
 #include "app/window/dialogs/history_window.h"
 #include "app/window/frame_guard.h"
 #include "app/window/panels.h"
@@ -22,8 +20,8 @@ constexpr ImGuiWindowFlags kPaneFlags = ImGuiWindowFlags_NoDecoration | ImGuiWin
                                         ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoBringToFrontOnFocus |
                                         ImGuiWindowFlags_NoFocusOnAppearing;
 /// The panes in the order in which Tab walks through their controls.
-constexpr std::array<std::string_view, 10> kWalk = {"welcome", "texts",  "lesson",    "sidebar rail", "sidebar",
-                                                    "tabs",    "center", "grid rail", "grid",         "status"};
+constexpr std::array<std::string_view, 11> kWalk = {"welcome", "tabs",   "texts",     "chips", "chip panel", "left rail",
+                                                    "left",    "center", "grid rail", "grid",  "status"};
 constexpr int kAboveAll = static_cast<int>(kWalk.size());  // what is above the panes comes last
 
 int place_in_walk(std::string_view pane) {
@@ -61,14 +59,15 @@ void Workspace::draw(Frame& menus, Frame& frame) {
   if (desk_.is_presenting) {
     panes.grid_fold = Fold::Folded;
     panes.sidebar_fold = lessons_.shows_card() ? Fold::Open : Fold::Folded;
-    panes.sidebar = std::max(std::round(kCardShare * desk_.ui.size().x), kSidebarMin);
+    panes.sidebar = std::max(std::round(kCardShare * desk_.ui.size().x), kLeftMin);
   }
   Strips strips{.menu = desk_.is_presenting ? 0.0F : kTopRowHeight,
                 .welcome = desk_.settings.shows_welcome && !desk_.is_presenting
                                ? welcome_height(models_.welcome_cards().size(), desk_.ui.size().x)
                                : 0.0F,
-                .texts = has_two_texts(frame.state) ? texts_height_ : 0.0F,
-                .lesson = lessons_.height(),
+                .texts = !desk_.is_presenting || has_two_texts(frame.state) ? text_height_ : 0.0F,
+                .chips = desk_.is_presenting ? 0.0F : chips_.height(),
+                .has_left = has_left(),
                 .is_presentation = desk_.is_presenting};
   if (find_view(frame.state.view.tab).shows_all_heads && panes.grid_fold == Fold::Automatic) panes.grid_fold = Fold::Folded;
   desk_.layout = layout_window(desk_.ui.size(), strips, panes);
@@ -86,6 +85,10 @@ void Workspace::draw(Frame& menus, Frame& frame) {
       return draw_empty_note(frame, "grid.concealed", "Concealed", "Small maps would show what the lesson asks.");
     const std::optional<NumberRef> of_view = std::exchange(frame.transient.pointed_number, std::nullopt);
     draw_grid_panel(frame);
+    ImGui::BeginChild("properties");
+    draw_properties(frame);
+    for (Feature* feature : features_) feature->property(frame);
+    ImGui::EndChild();
     ask_about_number(frame);
     if (const auto cell = cell_of(frame.transient.pointed_number)) {  // lit in all views, as a token's chip is
       frame.point_at(LockedToken{MapSide::Query, cell->query});
@@ -93,21 +96,18 @@ void Workspace::draw(Frame& menus, Frame& frame) {
     }
     if (!frame.transient.pointed_number) frame.transient.pointed_number = of_view;
   });
-  pane("texts", desk_.layout.texts, theme.panel, false, [&] {
-    float wanted = draw_translator_panel(frame, prompt_memory_, !error_of(ErrorSection::Text).empty());
-    // The items below a growing translation must not move with each of its lines.
-    const bool is_growing = !desk_.is_current() || (desk_.result.translated && !desk_.result.translated->is_done);
-    if (is_growing) wanted = std::max(wanted, texts_height_);
-    if (wanted != std::exchange(texts_height_, wanted)) desk_.ui.request_redraw(2);
-  });
-  draw_lesson(frame);
-  draw_sidebar(frame);
+  draw_text(frame);
+  draw_chips(frame);
+  draw_left(frame);
   draw_rails(frame);
   draw_status(frame);
   draw_splitters(frame);
   draw_arrival(frame);
   draw_staleness(frame);
-  lessons_.draw_aim(item_rect(desk_.transient.aim.control));
+  const std::string& aim = desk_.transient.aim.control;
+  const std::optional<chart::Rect> control = item_rect(aim);
+  const bool is_in_sight = control && control->origin.y < desk_.ui.size().y;
+  lessons_.draw_aim(is_in_sight ? control : item_rect(fmt::format("chip.{}", panel_of(aim))), control.has_value());
   draw_typed_offer(frame);
   draw_notice(frame);
   draw_welcome(menus);  // after the panes: a card may choose something else than they have shown
@@ -125,6 +125,7 @@ void Workspace::draw_menu(Frame& frame) {
                             .presets = [this]() -> const std::vector<PresetInfo>& { return desk_.catalog.presets(); },
                             .devices = [this]() -> const std::vector<gpu::DeviceInfo>& { return desk_.catalog.devices(); },
                             .cards = [this] { return models_.welcome_cards(); },
+                            .layout = desk_.layout,
                             .recent = [this] { return sessions_.recent(); }};
   row_form_ = row_form(desk_.ui, desk_.ui.size().x);
   const MenuChoice choice = draw_menu_panel(frame, context, row_form_, std::exchange(opens_menus_, false));
@@ -157,7 +158,8 @@ void Workspace::draw_context_menus(Frame& frame) {
   }
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(10.0F, 8.0F));
   if (ImGui::BeginPopup(kContextMenu)) {
-    const MenuContext context{.commands = command_context(), .presets = {}, .devices = {}, .cards = {}, .recent = {}};
+    const MenuContext context{
+        .commands = command_context(), .presets = {}, .devices = {}, .cards = {}, .layout = desk_.layout, .recent = {}};
     const MenuChoice choice = draw_context_menu(frame, context, menu_target_, menu_title(menu_target_));
     if (choice.command) {
       frame.start_command(choice.command->id);
@@ -189,23 +191,26 @@ void Workspace::draw_views_row(Frame& frame) {
 }
 
 void Workspace::draw_center(Frame& frame) {
-  const auto draw_waiting = [&] {
-    if (!desk_.engine->progress().load) draw_empty_panel(frame, desk_.engine->is_busy());
-  };
-  views_.draw(
-      frame, desk_.layout.center, desk_.is_presenting || desk_.transient.shows_one_pane,
-      [&](const std::string& name, const chart::Rect& rect, const std::function<void()>& draw_view) {
-        pane(name.c_str(), rect, desk_.ui.theme().background, true, draw_view);
-      },
-      draw_waiting);
+  views_.draw(frame, {.room = desk_.layout.center,
+                      .shows_one = desk_.is_presenting || desk_.transient.shows_one_pane,
+                      .is_first_time = desk_.settings.shows_welcome,
+                      .pane =
+                          [&](const std::string& name, const chart::Rect& rect, const std::function<void()>& draw_view) {
+                            pane(name.c_str(), rect, desk_.ui.theme().background, true, draw_view);
+                          },
+                      .draw_waiting =
+                          [&] {
+                            if (!desk_.engine->progress().load) draw_empty_panel(frame, desk_.engine->is_busy());
+                          }});
 }
 
-void Workspace::draw_lesson(Frame& frame) {
-  if (!lessons_.player().is_open()) return;
-  pane("lesson", desk_.layout.lesson, desk_.ui.theme().panel, true, [&] {
+void Workspace::draw_left(Frame& frame) {
+  pane("left", desk_.layout.left, desk_.ui.theme().panel, true, [&] {
+    if (!lessons_.player().is_open())
+      return chips_.draw_docked(frame, [&](std::string_view panel) { draw_chip_panel(frame, panel); });
     if (desk_.is_presenting) {
-      const glm::vec2 corner(desk_.layout.lesson.end().x - kCardEdge - kFoldButtonEdge,
-                             desk_.layout.lesson.origin.y + kCardEdge);
+      const glm::vec2 corner(desk_.layout.left.end().x - kCardEdge - kFoldButtonEdge,
+                             desk_.layout.left.origin.y + kCardEdge);
       if (draw_fold_button(frame, "fold.sidebar", FoldSide::Left, corner)) toggle_sidebar();
       ImGui::SetCursorPosY(kCardEdge + kFoldButtonEdge);
     }
@@ -213,40 +218,43 @@ void Workspace::draw_lesson(Frame& frame) {
   });
 }
 
-void Workspace::draw_sidebar(Frame& frame) {
-  Panes& panes = desk_.settings.panes;
-  pane("sidebar", desk_.layout.sidebar, desk_.ui.theme().panel, true, [&] {
-    const auto section = [&](const char* name, const char* title, bool& is_open, auto&& draw_content) {
-      draw_section(frame, desk_.layout.sidebar, name, title, is_open, draw_content);
-    };
-    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0F, 5.0F));
-    const PresetInfo* preset = desk_.catalog.preset(notebook_name(frame.state.source));
-    const bool captured = is_capture(frame.state.source);
-    for (Feature* feature : features_) feature->section(frame);
-    section("text", preset || captured || has_two_texts(frame.state) ? "Tokens" : "Text", panes.is_text_open,
-            [&] { draw_text_section(frame); });
-    // Compare follows the text where a run is compared, so that both are in sight; else it comes last.
-    const bool compares = frame.state.compare.baseline.has_value();
-    const auto comparison = [&] {
-      section("compare", "Compare", panes.is_compare_open, [&] { draw_compare_panel(frame, desk_.typed); });
-    };
-    if (compares) comparison();
-    section("model",
-            preset     ? "Notebook"
-            : captured ? "Capture"
-                       : "Model",
-            panes.is_model_open, [&] { draw_model_section(frame, preset); });
-    section("mask", "Mask", panes.is_mask_open,
-            [&] { draw_masks_panel(frame, desk_.typed, expression_drafts_, error_of(ErrorSection::Masks)); });
-    if (!compares) comparison();
-    ImGui::PopStyleVar();
+void Workspace::draw_text(Frame& frame) {
+  if (!chips_.shows("text")) text_.prompt.pointed_source = text_.prompt.pointed_target = std::nullopt;
+  pane("texts", desk_.layout.texts, desk_.ui.theme().background, false, [&] {
+    float wanted = draw_text_line(frame, text_, has_two_texts(frame.state), !error_of(ErrorSection::Text).empty());
+    // The items below a growing translation must not move with each of its lines.
+    const bool is_growing = desk_.result.translated && (!desk_.is_current() || !desk_.result.translated->is_done);
+    if (is_growing) wanted = std::max(wanted, text_height_);
+    if (wanted != std::exchange(text_height_, wanted)) desk_.ui.request_redraw(2);
   });
 }
 
+void Workspace::draw_chips(Frame& frame) {
+  if (desk_.is_presenting) chips_.close();
+  pane("chips", desk_.layout.chips, desk_.ui.theme().background, false, [&] {
+    const Source& source = frame.state.source;
+    const PresetInfo* preset = desk_.catalog.preset(notebook_name(source));
+    const LessonPlayer& player = lessons_.player();
+    const bool has_settings = is_model(source) || is_playground(source);
+    chips_.draw(frame, {.model = preset               ? preset->title
+                                 : is_model(source)   ? model_name(desk_.result.model.get(), model_path(source))
+                                 : is_capture(source) ? utf8(std::filesystem::path(capture_path(source)).filename())
+                                                      : "playground",
+                        .text = has_settings ? text_label(frame) : std::string(),
+                        .lesson = player.is_open() && player.lesson() ? player.lesson()->title : std::string(),
+                        .is_lesson_shown = player.is_open(),
+                        .features = features_});
+  });
+  const auto trouble = draw_guarded([&] {
+    chips_.draw_panel(frame, place_in_walk("chip panel"), [&](std::string_view panel) { draw_chip_panel(frame, panel); });
+  });
+  if (trouble) desk_.warn(*trouble);
+}
+
 void Workspace::draw_rails(Frame& frame) {
-  pane("sidebar rail", desk_.layout.sidebar_rail, desk_.ui.theme().panel, false, [&] {
-    const bool has_card = desk_.is_presenting && lessons_.player().is_open();
-    if (draw_rail(frame, "rail.sidebar", FoldSide::Left, has_card ? "Lesson" : "Text, model, mask")) toggle_sidebar();
+  pane("left rail", desk_.layout.left_rail, desk_.ui.theme().panel, false, [&] {
+    if (draw_rail(frame, "rail.sidebar", FoldSide::Left, lessons_.player().is_open() ? "Lesson" : "Settings"))
+      toggle_sidebar();
   });
   pane("grid rail", desk_.layout.grid_rail, desk_.ui.theme().panel, false, [&] {
     if (draw_rail(frame, "rail.grid", FoldSide::Right, "Heads")) toggle_grid();
@@ -255,14 +263,7 @@ void Workspace::draw_rails(Frame& frame) {
 
 void Workspace::draw_status(Frame& frame) {
   pane("status", desk_.layout.status, desk_.ui.theme().panel, false, [&] {
-    const StatusChoice choice =
-        draw_remarks(frame, {.model_changes = model_changes(frame.state),
-                             .compared_with = frame.state.compare.baseline ? compared_with(frame.state) : std::string(),
-                             .fixed_range = fixed_range_text(frame.state),
-                             .toast = toast_,
-                             .was_unchanged = model_changes(told_before_).empty()});
-    if (choice.resets_model) run("head.reset_model");
-    if (choice.stops_comparing) run("compare.stop");
+    const StatusChoice choice = draw_remarks(frame, fixed_range_text(frame.state), toast_);
     if (choice.fits_colors) run("map.fit");
     if (choice.undoes) take_back();
     draw_status_panel(frame, {.is_computing = desk_.engine->is_busy(),
@@ -292,11 +293,11 @@ void Workspace::draw_splitters(Frame& frame) {
   if (desk_.is_arriving()) return;
   const shell::Color color = desk_.ui.theme().border;
   const shell::Color hot = desk_.ui.theme().accent;
-  if (desk_.layout.has_sidebar()) frame.mark("splitter.sidebar", desk_.layout.sidebar_splitter);
+  if (desk_.layout.has_left()) frame.mark("splitter.sidebar", desk_.layout.left_splitter);
   if (desk_.layout.has_grid()) frame.mark("splitter.grid", desk_.layout.grid_splitter);
   Panes& panes = desk_.settings.panes;
-  const SplitterUse sidebar = use_splitter("sidebar splitter", desk_.layout.sidebar_splitter, color, hot);
-  if (sidebar.dragged_to) drag_sidebar(panes, desk_.layout, sidebar.dragged_to->x);
+  const SplitterUse sidebar = use_splitter("sidebar splitter", desk_.layout.left_splitter, color, hot);
+  if (sidebar.dragged_to) drag_left(panes, desk_.layout, sidebar.dragged_to->x);
   if (sidebar.is_double_clicked) panes.sidebar = 0.0F;  // the window's choice again
   const SplitterUse grid = use_splitter("grid splitter", desk_.layout.grid_splitter, color, hot);
   if (grid.dragged_to) drag_grid(panes, desk_.layout, grid.dragged_to->x);
@@ -325,10 +326,10 @@ void Workspace::copy_wanted_numbers(Frame& frame) {
 void Workspace::draw_dialogs(Frame& frame) {
   const auto trouble = draw_guarded([&] {
     if (sessions_.asks()) return sessions_.dialog(frame);  // the others wait
-    draw_help_dialog(frame, shows_help_, help_page_);
+    draw_help_dialog(frame, shows_help_, help_);
     draw_about_dialog(frame, shows_about_, renderer_);
     draw_origin_dialog(frame, origin_memory_);
-    export_dialog_.draw(frame, desk_.settings.export_directory);
+    export_dialog_.draw(frame, desk_.settings, [this] { return shown_figure(); });
     for (Feature* feature : features_) feature->dialog(frame);
     if (const auto step = draw_history_window(frame, desk_.undo, shows_history_))
       desk_.post([this, step] { desk_.state = desk_.undo.go_to(*step); });

@@ -29,8 +29,9 @@ std::unique_ptr<exporting::Drawing> Workspace::shown_figure() const {
 std::string Workspace::describe() const {
   const View& view = find_view(desk_.state.view.tab);
   const Selection& chosen = desk_.state.selection;
-  std::string text =
-      fmt::format("# {} (Headlight {})\n\n{}\n\n{}", view.title, program_version(), view.help, shown_figure()->text());
+  std::string text = fmt::format("# {} (Headlight {})\n\n{}\n\n", view.title, program_version(), view.help);
+  if (!sentence().empty()) text += fmt::format("{}\n\n", desk_.ui.unshaped(plain_text(sentence())));
+  text += shown_figure()->text();
   const FormulaSubject subject{.block = chosen.block,
                                .layer = &desk_.result.network->layer(chosen.block),
                                .head = chosen.head,
@@ -54,29 +55,29 @@ std::string Workspace::csv(glm::uvec2 size, float content_scale, double now_s) {
                         : views_.says());
 }
 
-std::vector<std::string> Workspace::write_figure(const std::filesystem::path& path) const {
+std::vector<std::string> Workspace::write_figure(const std::filesystem::path& path, const Choices& look) const {
   const std::optional<exporting::DrawingFormat> format = exporting::drawing_format(path);
   if (!format) throw Error("'{}' doesn't end in .svg, .pdf or .png", utf8(path));
-  const std::unique_ptr<exporting::Drawing> noted = shown_figure();
+  const std::unique_ptr<exporting::Drawing> noted = on_page(*shown_figure(), desk_.state.view.tab, look);
   exporting::DrawingOutput output = noted->output();
-  output.session = fmt::format(R"({{"headlight": 1, "version": {}, "state": {}}})", kSessionVersion,
-                               portable_state(desk_.state, path.parent_path()));
+  output.session = portable_session(desk_.state, path.parent_path());
   const auto draw = [&](exporting::Canvas& canvas) { noted->draw(canvas); };
   write_file_atomically(path, exporting::encode(noted->size(), output, *format, draw));
   return exporting::notes_of(*noted);
 }
 
 void Workspace::save_screenshot() {
-  const std::optional<Picture> screenshot = export_dialog_.take_picture();
-  if (!screenshot) return;
+  if (picture_.frames_to_wait == 0) return;
+  desk_.ui.request_redraw();
+  if (--picture_.frames_to_wait > 0) return;
   desk_.attempt([&] {
-    std::vector<std::string> said = {fmt::format("Saved {}", utf8(screenshot->path))};
-    if (screenshot->is_figure) {
-      std::ranges::move(write_figure(screenshot->path), std::back_inserter(said));
+    std::vector<std::string> said = {fmt::format("Saved {}", utf8(picture_.path))};
+    if (picture_.path.extension() != ".png") {
+      std::ranges::move(write_figure(picture_.path), std::back_inserter(said));
     } else {
       const shell::PixelImage window = desk_.ui.read_pixels();
-      const bool is_view = screenshot->area == ScreenshotArea::View;
-      write_png(screenshot->path, is_view ? cropped(window, desk_.layout.center, desk_.ui.scale()) : window);
+      const bool is_view = picture_.area == ScreenshotArea::View;
+      write_png(picture_.path, is_view ? cropped(window, desk_.layout.center, desk_.ui.scale()) : window);
     }
     desk_.tell(fmt::format("{}", fmt::join(said, "; ")));
   });

@@ -133,6 +133,14 @@ constexpr ImGuiWindowFlags kOverlayFlags = ImGuiWindowFlags_NoDecoration | ImGui
                                            ImGuiWindowFlags_NoSavedSettings | ImGuiWindowFlags_NoFocusOnAppearing |
                                            ImGuiWindowFlags_NoBackground;
 
+void begin_overlay(const char* name, glm::vec2 origin, glm::vec2 size, ImGuiWindowFlags flags = kOverlayFlags) {
+  ImGui::SetNextWindowPos(origin);
+  ImGui::SetNextWindowSize(size);
+  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
+  ImGui::Begin(name, nullptr, flags);
+  ImGui::PopStyleVar();
+}
+
 }  // namespace
 
 /// Is the selected map there although later layers are still being loaded? Else, and where another view is shown, the
@@ -150,11 +158,8 @@ void Workspace::draw_arrival(Frame& frame) {
   // The texts stay free while there is no run yet, and while weights go to another device.
   const chart::Rect& from = desk_.is_arriving() ? desk_.layout.texts : desk_.layout.center;
   const float left = desk_.is_arriving() ? 0.0F : from.origin.x;
-  ImGui::SetNextWindowPos({left, from.origin.y});
-  ImGui::SetNextWindowSize({desk_.ui.size().x - left, std::max(desk_.layout.status.origin.y - from.origin.y, 1.0F)});
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
-  ImGui::Begin("arrival", nullptr, kOverlayFlags);
-  ImGui::PopStyleVar();
+  begin_overlay("arrival", {left, from.origin.y},
+                {desk_.ui.size().x - left, std::max(desk_.layout.status.origin.y - from.origin.y, 1.0F)});
   const bool is_given_up = draw_loading_panel(frame, arriving_name(), desk_.engine->progress());
   ImGui::End();
   if (is_given_up) models_.give_up_loading();
@@ -169,11 +174,7 @@ void Workspace::draw_staleness(Frame& frame) {
   if (!has_failed && (!desk_.engine->is_busy() || desk_.now_s < *stale_since_s_ + kPass_s)) return;
   const auto dim = [&](const char* name, const chart::Rect& rect, auto&& draw_content) {
     if (rect.is_empty()) return;
-    ImGui::SetNextWindowPos(rect.origin);
-    ImGui::SetNextWindowSize(rect.size);
-    ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
-    ImGui::Begin(name, nullptr, has_cure(frame) ? kOverlayFlags : kOverlayFlags | ImGuiWindowFlags_NoInputs);
-    ImGui::PopStyleVar();
+    begin_overlay(name, rect.origin, rect.size, has_cure(frame) ? kOverlayFlags : kOverlayFlags | ImGuiWindowFlags_NoInputs);
     draw_content();
     ImGui::End();
   };
@@ -210,12 +211,9 @@ void Workspace::draw_notice(Frame& frame) {
   frame.ui.ensure_glyphs(desk_.notice.text);
   const float width = notice_width(frame, desk_.notice, std::max(desk_.ui.size().x - 2.0F * kAway, 1.0F));
   const float y = desk_.layout.status.origin.y - kNoticeHeight - kAway;
-  ImGui::SetNextWindowPos({std::round((desk_.ui.size().x - width) * 0.5F), std::max(y, 0.0F)});
-  ImGui::SetNextWindowSize({width, kNoticeHeight});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(0.0F, 0.0F));
-  ImGui::PushStyleVar(ImGuiStyleVar_WindowBorderSize, 0.0F);
-  ImGui::Begin("notice", nullptr, kOverlayFlags);
-  ImGui::PopStyleVar(2);
+  begin_overlay("notice", {std::round((desk_.ui.size().x - width) * 0.5F), std::max(y, 0.0F)}, {width, kNoticeHeight});
+  ImGui::PopStyleVar();
   const bool is_read = ImGui::IsWindowHovered(ImGuiHoveredFlags_AllowWhenBlockedByActiveItem);
   draw_notice_panel(frame, desk_.notice);
   ImGui::End();

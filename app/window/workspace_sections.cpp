@@ -3,7 +3,6 @@
 #include "app/engine/continuation.h"
 #include "app/state/model_changes.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/second_text.h"
 #include "app/window/sidebar/panels.h"
 #include "app/window/workspace.h"
 #include "inference/torch_snippet.h"
@@ -69,17 +68,6 @@ bool Workspace::has_two_texts(const State& state) const {
          desk_.result.model->path == model_path(state.source);
 }
 
-void Workspace::draw_text_section(Frame& frame) {
-  if (has_two_texts(frame.state)) {
-    draw_prompt_switches(frame);
-  } else if (!is_model(frame.state.source)) {
-    draw_text_panel(frame, text_memory_);
-  } else {
-    draw_prompt_panel(frame, prompt_memory_);
-  }
-  if (can_open_second_text()) draw_second_text(frame);
-}
-
 bool Workspace::can_open_second_text() const {
   if (is_model(desk_.state.source)) return !has_two_texts(desk_.state) && desk_.state.model().ids.empty();
   return is_playground(desk_.state.source) && !desk_.state.playground().cross;
@@ -105,10 +93,11 @@ void Workspace::copy_torch() {
   }
 }
 
-void Workspace::draw_model_section(Frame& frame, const PresetInfo* preset) {
+void Workspace::draw_model_panel(Frame& frame) {
+  const PresetInfo* preset = desk_.catalog.preset(notebook_name(frame.state.source));
   const std::string error = error_of(ErrorSection::Model);
   if (is_capture(frame.state.source)) {
-    if (draw_capture_panel(frame, desk_.typed, error)) sessions_.open_capture();
+    if (draw_capture_panel(frame, desk_.typed, error)) ask_for_file(FilePurpose::OpenCapture);
     return;
   }
   // The model on screen may still be another one: the chosen one can be on its way, or find no way to run this text.
@@ -119,9 +108,26 @@ void Workspace::draw_model_section(Frame& frame, const PresetInfo* preset) {
                                                                          : nullptr;
   bool& shows_details = desk_.settings.panes.shows_details;
   const bool opens_browser = path.empty()
-                                 ? draw_model_panel(frame, desk_.typed, preset, error, shows_details, preset_editor_)
+                                 ? app::draw_model_panel(frame, desk_.typed, preset, error, shows_details, preset_editor_)
                                  : draw_language_model_panel(frame, desk_.typed, chosen, error, shows_details);
   if (opens_browser) models_.browse();
+}
+
+void Workspace::draw_chip_panel(Frame& frame, std::string_view panel) {
+  if (panel == "text") {
+    draw_text_settings(frame, text_);
+  } else if (panel == "model") {
+    draw_model_panel(frame);
+  } else if (panel == "mask") {
+    draw_masks_panel(frame, desk_.typed, expression_drafts_, error_of(ErrorSection::Masks));
+  } else if (panel == "compare") {
+    draw_compare_panel(frame, desk_.typed, can_open_second_text());
+  } else if (panel == "changes") {
+    chips_.draw_changes(frame);
+  }
+  for (Feature* feature : features_) {
+    if (feature->chip(frame).id == panel) feature->panel(frame);
+  }
 }
 
 }  // namespace headlight::app

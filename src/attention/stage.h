@@ -116,6 +116,9 @@ struct Tile {
   /// The row's log-sum-exp is m + ln l, its largest weight 1/l. A fully masked row under −inf has m = −inf, l = 0.
   std::vector<float> row_max;
   std::vector<float> row_sum;
+  /// Of weights that were evaluated for a view or a figure the largest of the whole matrix, without rows of padding and
+  /// those that see a single key, whose weight is 1 whatever the head does. 0: unknown, or there is no other row.
+  float largest = 0.0F;
 
   float at(std::uint32_t tile_row, std::uint32_t tile_column) const {
     return values[std::size_t{tile_row} * request.tile_columns() + tile_column];

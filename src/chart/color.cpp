@@ -50,16 +50,16 @@ Rgb from_points(const ControlPoints& points, float position) {
   return Rgb(glm::round(glm::clamp(color, 0.0F, 255.0F)));
 }
 
-// Two arms of constant hue that meet in near-white: lightness falls evenly on both sides, so equal magnitudes look equally
-// strong, and blue against red stays apart for every common colour vision deficiency.
-Rgb blue_red(float position) {
+// Two arms of constant hue that meet in the lightness `middle`, from which it goes evenly to `end` on both sides, so equal
+// magnitudes look equally strong, and blue against red stays apart for every common colour vision deficiency.
+Rgb blue_red(float position, float middle, float end) {
   constexpr float kBlueHue = 4.45F;  // radians in OKLab's a–b plane
   constexpr float kRedHue = 0.52F;
   const float arm = 2.0F * position - 1.0F;
   const float strength = std::abs(arm);
   const float chroma = 0.155F * std::sin(2.1F * strength);
   const float hue = arm < 0 ? kBlueHue : kRedHue;
-  return to_rgb({0.975F - 0.575F * strength, chroma * std::cos(hue), chroma * std::sin(hue)});
+  return to_rgb({middle + (end - middle) * strength, chroma * std::cos(hue), chroma * std::sin(hue)});
 }
 
 Rgb evaluate(ColorMap map, float position) {
@@ -73,7 +73,9 @@ Rgb evaluate(ColorMap map, float position) {
     case ColorMap::Greys:
       return Rgb(glm::round(glm::vec3(255.0F * (1.0F - position))));
     case ColorMap::BlueRed:
-      return blue_red(position);
+      return blue_red(position, 0.975F, 0.4F);
+    case ColorMap::BlueRedDark:
+      return blue_red(position, 0.2F, 0.7F);
   }
   return {};
 }
@@ -93,7 +95,8 @@ Table make_table(ColorMap map) {
 float lightness(Rgb color) { return to_oklab(color).x; }
 
 std::string_view to_string(ColorMap map) {
-  constexpr std::array<std::string_view, kColorMaps.size()> kNames = {"viridis", "magma", "cividis", "greys", "blue-red"};
+  constexpr std::array<std::string_view, kColorMaps.size()> kNames = {"viridis", "magma",    "cividis",
+                                                                      "greys",   "blue-red", "blue-red-dark"};
   return kNames[static_cast<std::size_t>(map)];
 }
 

@@ -27,17 +27,19 @@ constexpr Rgb unpack(std::uint32_t rgba) { return {rgba & 0xFFU, rgba >> 8 & 0xF
 /// Perceived brightness: OKLab lightness, 0 (black) … 1 (white).
 float lightness(Rgb color);
 
-/// Colour follows the kind of data: the first four for weights (sequential), BlueRed for signed numbers around zero.
+/// Colour follows the kind of data: the first four for weights (sequential), the others for signed numbers around zero.
 /// All are readable with every common colour vision deficiency.
 enum class ColorMap : std::uint8_t {
   Viridis,
   Magma,
   Cividis,
-  Greys,    ///< 0 is white, 1 is black: for print
-  BlueRed,  ///< diverging: 0 is blue, 0.5 nearly white, 1 red
+  Greys,        ///< 0 is white, 1 is black: for print
+  BlueRed,      ///< diverging: 0 is blue, 0.5 nearly white, 1 red
+  BlueRedDark,  ///< on dark ground: 0.5 is nearly black
 };
-inline constexpr std::array kColorMaps = {ColorMap::Viridis, ColorMap::Magma, ColorMap::Cividis, ColorMap::Greys,
-                                          ColorMap::BlueRed};
+inline constexpr std::array kColorMaps = {ColorMap::Viridis, ColorMap::Magma,   ColorMap::Cividis,
+                                          ColorMap::Greys,   ColorMap::BlueRed, ColorMap::BlueRedDark};
+constexpr ColorMap diverging(bool is_dark) { return is_dark ? ColorMap::BlueRedDark : ColorMap::BlueRed; }
 
 /// "viridis", "magma", "cividis", "greys", "blue-red": flags, menus, settings.
 std::string_view to_string(ColorMap map);

@@ -122,6 +122,8 @@ float value_at(ValueLimits limits, ScaleSpread spread, float position) {
 
 ValueScale make_scale(ScaleKind kind, std::span<const float> values, std::span<const std::uint8_t> masked) {
   if (kind == ScaleKind::Unit || kind == ScaleKind::PerRow) return {.kind = kind, .low = 0.0F, .high = 1.0F};
+  const float quantile = kind == ScaleKind::Quantile ? high_value(values, masked) : 0.0F;
+  if (quantile > 0.0F) return {.kind = kind, .low = 0.0F, .high = quantile};
   float largest = 0.0F;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const float value = values[i];
@@ -130,6 +132,21 @@ ValueScale make_scale(ScaleKind kind, std::span<const float> values, std::span<c
   }
   if (largest <= std::numeric_limits<float>::min()) largest = 1.0F;
   return {.kind = kind, .low = kind == ScaleKind::Symmetric ? -largest : 0.0F, .high = largest};
+}
+
+float high_value(std::span<const float> values, std::span<const std::uint8_t> masked) {
+  constexpr std::size_t kSamples = 4096;
+  constexpr std::size_t kMinCells = 16;
+  std::vector<float> samples;
+  const std::size_t step = std::max<std::size_t>(values.size() / kSamples, 1);
+  for (std::size_t cell = 0; cell < values.size(); cell += step) {
+    const bool is_masked = !masked.empty() && masked[cell] != 0;
+    if (!is_masked && std::isfinite(values[cell])) samples.push_back(values[cell]);
+  }
+  if (samples.size() < kMinCells) return 0.0F;
+  const auto most = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() * 98 / 100);
+  std::ranges::nth_element(samples, most);
+  return *most;
 }
 
 ValueScale join(const ValueScale& a, const ValueScale& b) {

@@ -11,6 +11,7 @@ namespace headlight::chart {
 enum class ScaleKind : std::uint8_t {
   Unit,       ///< 0 … 1: weights of different heads and runs can be compared
   Maximum,    ///< 0 … the map's largest value: weights of long sequences stay visible
+  Quantile,   ///< 0 … what 98 % of the map's values are at most
   PerRow,     ///< 0 … each row's own largest value
   Symmetric,  ///< −m … m with m the largest magnitude: signed numbers, zero in the middle of a diverging map
 };
@@ -52,6 +53,10 @@ struct ValueScale {
 /// The scale of these values. Masked cells (1 in `masked`, which may be empty), infinities, NaN and fills are ignored.
 /// The scale is 0 … 1 or −1 … 1 where no other values are left, or only zeros.
 ValueScale make_scale(ScaleKind kind, std::span<const float> values, std::span<const std::uint8_t> masked = {});
+
+/// What 98 % of the values are at most, of some thousands, evenly spaced; 0 where fewer than 16 of these are visible and
+/// finite.
+float high_value(std::span<const float> values, std::span<const std::uint8_t> masked);
 
 /// One scale that holds several maps' values (a contact sheet).
 ValueScale join(const ValueScale& a, const ValueScale& b);

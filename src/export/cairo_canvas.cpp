@@ -145,16 +145,39 @@ Surface make_document(double width, double height, const DrawingOutput& output, 
   return surface;
 }
 
-}  // namespace
-
-std::string draw_png(glm::vec2 size, const DrawingOutput& output, const Draw& draw) {
+/// Paints an image of the size, as many pixels a unit as the output says.
+CairoCanvas painted(glm::vec2 size, const DrawingOutput& output, const Draw& draw) {
   const double scale = output.png_scale;
   CairoCanvas canvas(files::make_surface(std::round(wide(size.x) * scale), std::round(wide(size.y) * scale),
                                          output.ground ? CAIRO_FORMAT_RGB24 : CAIRO_FORMAT_ARGB32),
                      scale, output);
   draw(canvas);
+  return canvas;
+}
+
+void draw_squares(Canvas& canvas, glm::vec2 size) {
+  constexpr float kSquare = 10.0F;
+  canvas.fill({{}, size}, {205, 205, 205});
+  for (float y = 0.0F; y < size.y; y += kSquare) {
+    for (float x = static_cast<int>(y / kSquare) % 2 == 0 ? 0.0F : kSquare; x < size.x; x += 2.0F * kSquare)
+      canvas.fill({{x, y}, glm::vec2(kSquare)}, {235, 235, 235});
+  }
+}
+
+}  // namespace
+
+Pixels draw_pixels(glm::vec2 size, const DrawingOutput& output, const Draw& draw) {
+  CairoCanvas canvas = painted(size, output, [&](Canvas& on) {
+    if (!output.ground) draw_squares(on, size);
+    draw(on);
+  });
+  return files::pixels_of(canvas.flushed());
+}
+
+std::string draw_png(glm::vec2 size, const DrawingOutput& output, const Draw& draw) {
+  CairoCanvas canvas = painted(size, output, draw);
   constexpr double kUnitsAnInch = 96.0;
-  std::string png = png_with_resolution(files::png_of(canvas.flushed()), scale * kUnitsAnInch);
+  std::string png = png_with_resolution(files::png_of(canvas.flushed()), output.png_scale * kUnitsAnInch);
   if (!output.description.empty()) png = png_with_text(std::move(png), "Description", output.description);
   return output.session.empty() ? png : png_with_session(std::move(png), output.session);
 }

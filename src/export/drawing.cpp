@@ -24,6 +24,9 @@ class NotedDrawing final : public Drawing {
   DrawingOutput output() const override { return output_; }
   std::string text() const override { return drawing_->text() + "\n" + output_.description + "\n"; }
   std::string note() const override { return drawing_->note(); }
+  std::unique_ptr<Drawing> on_page(const FigureStyle& page, const std::string& title) const override {
+    return with_note(drawing_->on_page(page, title), output_.description, page.is_dark, page.parts.settings);
+  }
   void draw(Canvas& canvas) const override {
     drawing_->draw(canvas);
     float y = drawing_->size().y - output_.margin * 0.5F;  // into the margin below

@@ -8,6 +8,8 @@
 
 namespace headlight::exporting {
 
+struct FigureStyle;
+
 /// The properties of a file besides its drawing: metadata, ground, scale and font.
 struct DrawingOutput {
   std::string title = {};
@@ -31,6 +33,9 @@ class Drawing {
   virtual std::string text() const = 0;
   /// Names what a reader would miss in the drawing, and the flag that shows it; empty: nothing.
   virtual std::string note() const { return {}; }
+  /// Lays the same figure out anew: colours of cells and their scale stay, all else of the style is the page's. An empty
+  /// title: it keeps its own. Reads nothing but what the figure was made from, so that another thread may call it.
+  virtual std::unique_ptr<Drawing> on_page(const FigureStyle& page, const std::string& title) const = 0;
 
  protected:
   Drawing() = default;
@@ -54,6 +59,9 @@ double largest_edge(DrawingFormat format);
 std::optional<DrawingFormat> drawing_format(const std::filesystem::path& path);
 
 using Draw = std::function<void(Canvas& canvas)>;
+
+/// Paints what draw_png() encodes. Where there is no ground, squares of two greys show through.
+Pixels draw_pixels(glm::vec2 size, const DrawingOutput& output, const Draw& draw);
 
 /// Returns the bytes of a file with the drawing of `draw`, in `size` units of 1/96 inch. All these functions throw
 /// Error in one line where it is too large for the format, or memory is exhausted.

@@ -13,7 +13,7 @@ std::uint32_t max_values(const FigureStyle& style, DrawingFormat format) {
 }
 
 FigureStyle diverging(FigureStyle style) {
-  style.color_map = chart::ColorMap::BlueRed;
+  style.color_map = chart::diverging(style.is_dark);
   style.scale = chart::ScaleKind::Symmetric;
   style.spread = chart::ScaleSpread::Linear;
   if (style.limits) {

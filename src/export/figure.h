@@ -22,6 +22,9 @@ struct FigureParts {
   bool operator==(const FigureParts&) const = default;
 };
 
+/// Tokens without the mark of those that begin a word; a token that is a space alone keeps it.
+void drop_marks(std::vector<std::string>& tokens);
+
 /// The style of a figure, in every format.
 struct FigureStyle {
   chart::ColorMap color_map = chart::ColorMap::Viridis;

@@ -34,6 +34,22 @@ Paper paper_of(const FigureStyle& style) {
           .stripe = {176, 180, 187}};
 }
 
+FigureStyle on_paper(const FigureStyle& style, FigureStyle page) {
+  if (page.map_edge == 0.0F) page.map_edge = style.map_edge;
+  page.color_map = style.color_map;
+  page.scale = style.scale;
+  page.spread = style.spread;
+  page.limits = style.limits;
+  return page;
+}
+
+void drop_marks(std::vector<std::string>& tokens) {
+  constexpr std::string_view kMark = "\u00B7";
+  for (std::string& token : tokens) {
+    if (token.starts_with(kMark) && token != kMark) token.erase(0, kMark.size());
+  }
+}
+
 DrawingOutput output_of(const FigureStyle& style, const std::string& title, const std::string& session) {
   DrawingOutput output = {.title = printable(title),
                           .png_scale = style.png_scale,
@@ -132,6 +148,9 @@ ColorBar::ColorBar(const chart::ValueScale& scale, const FigureStyle& style, con
                    const TextMetrics& metrics)
     : scale_(scale), color_map_(style.color_map), title_(printable(title)) {
   if (scale.kind == chart::ScaleKind::PerRow) title_ += " ÷ row maximum";
+  if (scale.kind == chart::ScaleKind::Quantile) title_ += ", to 98 %";
+  if (scale.spread == chart::ScaleSpread::Root) title_ += ", \u221A";
+  if (scale.spread == chart::ScaleSpread::Log) title_ += ", log";
   height_ = std::max({height, 72.0F, metrics.width(title_, kTextSize) + 4.0F});
   ticks_ = chart::make_bar_ticks({.low = scale.low, .high = scale.high}, scale.spread, height_, line_height(kTickSize));
   for (const chart::Tick& tick : ticks_) tick_width_ = std::max(tick_width_, metrics.width(tick.label, kTickSize));
@@ -163,6 +182,11 @@ void ColorBar::draw(Canvas& canvas, glm::vec2 top_left, const Paper& paper) cons
 chart::ValueScale scale_of(const FigureMap& map, const FigureStyle& style) {
   chart::ValueScale scale = chart::make_scale(style.scale, map.values, map.masked);
   scale.spread = style.spread;
+  const bool is_symmetric = scale.kind == chart::ScaleKind::Symmetric;
+  if ((is_symmetric || scale.kind == chart::ScaleKind::Maximum) && map.largest > 0.0F) {
+    scale.high = map.largest;
+    scale.low = is_symmetric ? -map.largest : 0.0F;
+  }
   if (style.limits) {
     scale.low = style.limits->low;
     scale.high = style.limits->high;

@@ -90,6 +90,21 @@ bool has_masked(const FigureMap& map);
 /// Returns a note about the colour of cells that are NaN or infinite; "" where there are none.
 std::string odd_cells_note(const FigureMap& map);
 
+/// A page with the colours of a style, and its map's size where the page says none.
+FigureStyle on_paper(const FigureStyle& style, FigureStyle page);
+
+/// Takes the marks from all tokens of a figure that have one.
+template <typename Figure>
+void drop_marks(Figure& figure) {
+  if constexpr (requires { figure.rows.tokens; }) {
+    drop_marks(figure.rows.tokens);
+    drop_marks(figure.columns.tokens);
+  } else if constexpr (requires { figure.queries; }) {
+    drop_marks(figure.queries);
+    drop_marks(figure.keys);
+  }
+}
+
 /// A figure with its title and settings above everything else. Where it is made, it lays itself out and sets its size.
 template <typename Figure>
 class FigureDrawing : public Drawing {
@@ -103,6 +118,30 @@ class FigureDrawing : public Drawing {
       return drawn_words(*this);
     }
   }
+  std::unique_ptr<Drawing> on_page(const FigureStyle& page, const std::string& title) const final {
+    Figure figure = figure_;
+    if (!title.empty()) figure.title = title;
+    figure.subtitle = subtitle_;
+    figure.style = on_paper(figure.style, page);
+    if (!page.parts.word_marks) drop_marks(figure);
+    if constexpr (requires { figure.panels.front().rows; }) {
+      std::size_t across = figure.rows.empty() ? figure.across : 1;
+      for (const std::size_t count : figure.rows) across = std::max(across, count);
+      FigureStyle share = page;  // each panel keeps its own title
+      share.map_edge = page.map_edge / static_cast<float>(across);
+      for (HeatmapFigure& panel : figure.panels) {
+        share.parts.title = panel.style.parts.title;
+        share.parts.settings = panel.style.parts.settings;
+        panel.style = on_paper(panel.style, share);
+        if (!page.parts.word_marks) drop_marks(panel);
+      }
+    }
+    if constexpr (requires { make_drawing(std::move(figure), DrawingFormat::Svg); }) {
+      return make_drawing(std::move(figure), DrawingFormat::Svg);
+    } else {
+      return make_drawing(std::move(figure));
+    }
+  }
   void draw(Canvas& canvas) const final {
     titles_->draw(canvas, corner_ + margin_, paper_);
     draw_content(canvas);
@@ -111,6 +150,7 @@ class FigureDrawing : public Drawing {
  protected:
   explicit FigureDrawing(Figure figure)
       : figure_(std::move(figure)),
+        subtitle_(figure_.subtitle),
         metrics_(figure_.style.font),
         paper_(paper_of(figure_.style)),
         margin_(margin_of(figure_.style)) {}
@@ -137,6 +177,7 @@ class FigureDrawing : public Drawing {
   }
 
   Figure figure_;
+  std::string subtitle_;  ///< as it was given: a layout may add what it leaves out
   TextMetrics metrics_;
   Paper paper_;
   float margin_;

@@ -54,6 +54,7 @@ FigureMap make_map(const attention::Tile& tile) {
           .pool = tile.request.pool,
           .pooled_columns = tile.request.pooled_columns,
           .pools_by_maximum = tile.request.stage == attention::Stage::Weights,
+          .largest = tile.largest,
           .values = tile.values,
           .masked = tile.masked};
 }
@@ -67,6 +68,7 @@ FigureMap pooled(const FigureMap& map, std::uint32_t max_edge) {
                    .pool = map.pool * row_factor,
                    .pooled_columns = map.column_pool() * column_factor,
                    .pools_by_maximum = map.pools_by_maximum,
+                   .largest = map.largest,
                    .values = {},
                    .masked = {}};
   coarse.values.reserve(std::size_t{coarse.value_rows()} * coarse.value_columns());

@@ -13,6 +13,7 @@ struct FigureMap {
   std::uint32_t pool = 1;            ///< rows of the rectangle of cells that one value stands for
   std::uint32_t pooled_columns = 0;  ///< its columns; 0: as many as rows
   bool pools_by_maximum = true;      ///< true for weights, to keep peaks; false: the mean of unmasked cells
+  float largest = 0.0F;              ///< where colours to the largest value end; 0: at the largest of `values`
   std::vector<float> values;         ///< [value_rows, value_columns]
   std::vector<std::uint8_t> masked;  ///< as values, 1: all cells of the value are masked; or empty
 

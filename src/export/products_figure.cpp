@@ -77,7 +77,7 @@ class ProductsDrawing final : public FigureDrawing<ProductsFigure> {
         .area = {.origin = {map_x(), row_y(0)}, .size = {map_width(), kKeyRow * static_cast<float>(figure_.rows.size())}},
         .value = {column_, kKeyRow}};
     FigureStyle style = figure_.style;
-    style.color_map = chart::ColorMap::BlueRed;
+    style.color_map = chart::diverging(style.is_dark);
     paint_cells(canvas, map_, grid, {.kind = chart::ScaleKind::Symmetric, .low = -reach_, .high = reach_}, style, paper_);
   }
 
@@ -107,7 +107,7 @@ class ProductsDrawing final : public FigureDrawing<ProductsFigure> {
     for (std::size_t i = 0; i < kSteps; ++i) {
       const float at = (static_cast<float>(i) + 0.5F) / static_cast<float>(kSteps);
       canvas.fill({.origin = {map_x() + static_cast<float>(i) * step, y}, .size = {step, kScaleHeight}},
-                  chart::color(chart::ColorMap::BlueRed, at));
+                  chart::color(chart::diverging(figure_.style.is_dark), at));
     }
     canvas.frame({.origin = {map_x(), y}, .size = {kScaleWidth, kScaleHeight}}, paper_.outline, 0.5F);
     const float baseline = y + kScaleHeight + kKeyText + 3.0F;

@@ -96,7 +96,7 @@ class ScoreDrawing final : public FigureDrawing<ScoreFigure> {
     for (std::size_t i = 0; i < figure_.vectors.size(); ++i) {
       const float value = figure_.vectors[i].values[index];
       const Rect cell = {.origin = {vector_x(i), y + 0.5F}, .size = {kVectorWidth, kComponentRow - 1.0F}};
-      const Rgb ground = chart::color(chart::ColorMap::BlueRed, 0.5F + 0.5F * value / reaches_[i]);
+      const Rgb ground = chart::color(chart::diverging(figure_.style.is_dark), 0.5F + 0.5F * value / reaches_[i]);
       canvas.fill(cell, ground);
       write(canvas, {cell.center().x, middle}, chart::format_fixed(value, 3), chart::text_on(ground), TextAlign::Middle,
             kScoreText);

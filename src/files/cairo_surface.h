@@ -22,6 +22,8 @@ using Pattern = std::unique_ptr<cairo_pattern_t, DestroyCairo>;
 /// An image in memory, sides rounded up. Throws Error beyond kLargestImage, and when memory is exhausted.
 Surface make_surface(double width, double height, cairo_format_t format = CAIRO_FORMAT_RGB24);
 Surface make_surface(const Pixels& pixels);
+/// Reads an opaque image.
+Pixels pixels_of(cairo_surface_t* surface);
 
 /// Throws Error where cairo can't encode it.
 std::string png_of(cairo_surface_t* surface);

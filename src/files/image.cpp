@@ -56,6 +56,22 @@ Surface make_surface(const Pixels& pixels) {
   return surface;
 }
 
+Pixels pixels_of(cairo_surface_t* surface) {
+  Pixels pixels{.width = static_cast<std::uint32_t>(cairo_image_surface_get_width(surface)),
+                .height = static_cast<std::uint32_t>(cairo_image_surface_get_height(surface)),
+                .rgba = {}};
+  const unsigned char* const source = cairo_image_surface_get_data(surface);
+  const auto stride = static_cast<std::size_t>(cairo_image_surface_get_stride(surface));
+  for (std::size_t y = 0; y < pixels.height; ++y) {
+    for (std::size_t x = 0; x < pixels.width; ++x) {
+      std::uint32_t rgb = 0;
+      std::memcpy(&rgb, source + y * stride + x * 4, sizeof rgb);
+      pixels.rgba.push_back(0xFF00'0000U | (rgb & 0xffU) << 16 | (rgb & 0xff00U) | ((rgb >> 16) & 0xffU));
+    }
+  }
+  return pixels;
+}
+
 std::string encode_png(const Pixels& pixels) { return png_of(make_surface(pixels).get()); }
 
 std::uint32_t mean_of(const Pixels& image, std::uint32_t left, std::uint32_t right, std::uint32_t top,

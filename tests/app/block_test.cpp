@@ -5,9 +5,9 @@
 #include <doctest/doctest.h>
 
 #include "app/reference_numbers.h"
-#include "app/views/block/block_flow.h"
-#include "app/views/block/block_layout.h"
-#include "app/views/block/block_walk.h"
+#include "app/views/block/block_parts.h"
+#include "app/widgets/block_layout.h"
+#include "app/widgets/block_walk.h"
 
 namespace block_test {
 
@@ -131,6 +131,35 @@ TEST_SUITE("cpu") {
           CHECK(tip.y >= box.origin.y - 4.0F);
           CHECK(tip.y <= box.end().y);
         }
+      }
+    }
+  }
+
+  TEST_CASE("a strip has all matrices in order, equally high, none over another, and arrows from one to what it makes") {
+    for (const char* name : {"gpt2", "gpt_neox", "llama", "t5"}) {
+      const BlockPlan plan = plan_of(ReferenceScene(golden_state(name)), {});
+      for (const glm::vec2 size : {glm::vec2(440.0F, 200.0F), glm::vec2(960.0F, 240.0F), glm::vec2(2'400.0F, 460.0F)}) {
+        CAPTURE(size.x);
+        const chart::Rect room{.origin = {10.0F, 20.0F}, .size = size};
+        const BlockLayout layout = lay_out_strip(plan, room);
+        REQUIRE(layout.nodes.size() == plan.nodes.size());
+        CHECK(layout.height <= size.y);
+        for (std::size_t i = 0; i < layout.nodes.size(); ++i) {
+          const PlacedNode& placed = layout.nodes[i];
+          CHECK(placed.node == i);
+          CHECK(placed.cells.size.y == layout.nodes.front().cells.size.y);
+          CHECK(placed.box.end().x <= room.end().x);
+          CHECK(placed.box.end().y <= room.origin.y + layout.height + 1.0F);
+          if (i == 0) continue;
+          const chart::Rect& before = layout.nodes[i - 1].box;
+          CHECK((placed.box.origin.x > before.end().x || placed.box.origin.y >= before.end().y));
+        }
+        const bool leads = std::ranges::all_of(layout.arrows, [&](const PlacedArrow& arrow) {
+          const std::vector<Stage>& inputs = plan.nodes[arrow.to].inputs;
+          return arrow.from + 1 == arrow.to && std::ranges::find(inputs, plan.nodes[arrow.from].stage) != inputs.end();
+        });
+        CHECK(leads);
+        CHECK(layout.arrows.size() >= 6);
       }
     }
   }

@@ -30,13 +30,7 @@ class FakeHost final : public CommandHost {
   void focus_second_text() override { calls.emplace_back("second text"); }
   void browse_models() override { calls.emplace_back("browse models"); }
   void save_session() override { calls.emplace_back("save session"); }
-  void save_session_as() override { calls.emplace_back("save session as"); }
-  void open_session() override { calls.emplace_back("open session"); }
-  void open_text() override { calls.emplace_back("open text"); }
-  void open_capture() override { calls.emplace_back("open capture"); }
-  void open_survey() override { calls.emplace_back("open survey"); }
-  void open_prompts() override { calls.emplace_back("open prompts"); }
-  void open_lens() override { calls.emplace_back("open lens"); }
+  void ask_for_file(FilePurpose) override { calls.emplace_back("file"); }
   void open_export_dialog() override { calls.emplace_back("export"); }
   void open_screenshot_dialog(ScreenshotArea area) override {
     calls.emplace_back(area == ScreenshotArea::View ? "screenshot of the view" : "screenshot");

@@ -84,9 +84,10 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("what is said of a head names what it does most, and where it does nothing clearly says so") {
     // Both queries that have a token before them give all to it.
-    CHECK(head_sentence({kFirst, 1}, head_with(1.0)) == "L0H1 looks at the previous token: 1.00");
+    CHECK(plain_text(head_sentence({kFirst, 1}, head_with(1.0))) == "L0H1 looks at the previous token: 1.00");
     CHECK(badge_text(head_with(1.0)) == "prev 1.00");
-    CHECK(head_sentence({kFirst, 0}, head_with(0.3)) == "L0H0 shows no clear pattern: previous token 0.30, sink 0.43");
+    CHECK(plain_text(head_sentence({kFirst, 0}, head_with(0.3))) ==
+          "L0H0 shows no clear pattern: previous token 0.30, sink 0.43");
     CHECK(badge_text(head_with(0.3)).empty());
     CHECK(metrics_text(head_with(1.0), {}) ==
           "previous 1.00 \u00B7 duplicate \u2013 \u00B7 induction \u2013 \u00B7 sink 0.67 \u00B7 concentration 1.00 "
@@ -111,7 +112,7 @@ TEST_SUITE("cpu") {
     const evaluation::HeadMetrics metrics = meter.metrics();
     CHECK(metrics.value(HeadMetric::Sink).value() == doctest::Approx(7.216 / 8.0).epsilon(1e-12));
     CHECK(badge_text(metrics) == "ind 0.78");
-    CHECK(head_sentence({kFirst, 0}, metrics) == "L0H0 looks at what followed the same token earlier: 0.78");
+    CHECK(plain_text(head_sentence({kFirst, 0}, metrics)) == "L0H0 looks at what followed the same token earlier: 0.78");
   }
 
   TEST_CASE("coverage says what isn't measured") {

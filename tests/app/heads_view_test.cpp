@@ -64,7 +64,7 @@ TEST_SUITE("gpu") {
     for (std::uint32_t layer = 0; layer < 3; ++layer) {
       for (std::uint32_t head = 0; head < 4; ++head) CHECK(ui.sees(row_of({{.layer = {layer}}, head})));
     }
-    CHECK(ui.sees("heads.sentence"));
+    CHECK(ui.sees("view.sentence"));
     ui.click("heads.row.L2 H1");
     CHECK(selected(ui) == HeadRef{{.layer = {2}}, 1});
     CHECK(ui.state().view.tab == "heads");
@@ -163,7 +163,7 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("a thumbnail says what its head does, until badges are switched off") {
-    UiDriver ui(resting_on_the_first("one two three four", 4));
+    UiDriver ui(resting_on_the_first("one two three four five six", 6));
     const HeadRef best = best_head(metrics_of(ui), HeadMetric::Sink).value();
     CHECK(metrics_of(ui).find(best)->value(HeadMetric::Sink).value() >= 0.7);
     const std::string badge = fmt::format("grid.encoder.0.{}.badge", best.head);
@@ -175,11 +175,11 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.sees(badge));
   }
 
-  TEST_CASE("heads of three tokens have no badges: there is hardly a choice of what to look at") {
-    UiDriver ui(resting_on_the_first("one two three", 3));
+  TEST_CASE("heads of five tokens have no badges: there is hardly a choice of what to look at") {
+    UiDriver ui(resting_on_the_first("one two three four five", 5));
     for (const std::string head : {"grid.encoder.0.0", "grid.encoder.0.1"}) {
       CHECK(ui.sees(head));
-      CHECK_FALSE(ui.sees(head + ".badge"));  // though each rests on the first token, as with four
+      CHECK_FALSE(ui.sees(head + ".badge"));  // though each rests on the first token, as with six
     }
   }
 

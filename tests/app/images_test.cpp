@@ -109,7 +109,7 @@ TEST_SUITE("gpu") {
   TEST_CASE("what is missing, of another colour or elsewhere is told apart") {
     const BlockColors whole = window_of(playground());
     CHECK(test::difference(whole, window_of(playground())).most == 0.0);
-    check_told_apart(whole, window_of(playground(), "fold.sidebar"));
+    check_told_apart(whole, window_of(playground(), "chip.mask"));
     State state = playground();
     state.set(kMapView.color_map, chart::ColorMap::Magma);
     check_told_apart(whole, window_of(state));

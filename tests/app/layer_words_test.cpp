@@ -8,7 +8,7 @@
 #include <doctest/doctest.h>
 
 #include "app/shapes/quantities/formulas.h"
-#include "app/views/block/block_layout.h"
+#include "app/widgets/block_layout.h"
 #include "core/file.h"
 #include "model/load_network.h"
 

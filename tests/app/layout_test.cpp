@@ -26,16 +26,18 @@ TEST_SUITE("cpu") {
   TEST_CASE("panes tile the window at every size") {
     for (const float width : {1.0F, 64.0F, 320.0F, 400.0F, 640.0F, 800.0F, 1024.0F, 1600.0F, 2560.0F}) {
       for (const float height : {1.0F, 30.0F, 60.0F, 250.0F, 640.0F, 1440.0F}) {
-        for (const Strips& strips : {Strips{.menu = 26.0F}, Strips{.menu = 26.0F, .welcome = 130.0F, .texts = 150.0F}}) {
+        for (const Strips& strips : {Strips{.menu = 26.0F}, Strips{.menu = 26.0F, .chips = 34.0F, .has_left = true},
+                                     Strips{.menu = 26.0F, .welcome = 130.0F, .texts = 150.0F, .chips = 34.0F}}) {
           CAPTURE(width);
           CAPTURE(height);
           const Layout layout = layout_window({width, height}, strips, Panes{});
-          const chart::Rect& left = layout.has_sidebar() ? layout.sidebar : layout.sidebar_rail;
+          const chart::Rect& left = layout.has_left() ? layout.left : layout.left_rail;
           const chart::Rect& beside = layout.has_grid() ? layout.grid : layout.grid_rail;
           CHECK(left.origin.x == 0.0F);
           CHECK(layout.welcome.origin.y == 26.0F);
           CHECK(bottom(layout.welcome) == layout.texts.origin.y);
-          CHECK(bottom(layout.texts) == left.origin.y);
+          CHECK(bottom(layout.texts) == layout.chips.origin.y);
+          CHECK(bottom(layout.chips) == left.origin.y);
           CHECK(right(left) == layout.center.origin.x);
           CHECK(right(layout.center) == beside.origin.x);
           CHECK(right(beside) == doctest::Approx(width));
@@ -51,52 +53,53 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("the map comes first: panels fold by themselves where it would be small, the grid before the sidebar") {
-    const Layout wide = layout_window({1600.0F, 1000.0F}, {.menu = 26.0F}, Panes{});
-    CHECK(wide.sidebar.size.x == 340.0F);
+  TEST_CASE("the map comes first: panels fold by themselves where it would be small, the grid before the left one") {
+    const Layout wide = layout_window({1600.0F, 1000.0F}, {.menu = 26.0F, .has_left = true}, Panes{});
+    CHECK(wide.left.size.x == 340.0F);
     CHECK(wide.grid.size.x == 300.0F);
-    const Layout small = layout_window({1024.0F, 640.0F}, {.menu = 26.0F}, Panes{});
-    CHECK(small.has_sidebar());
+    const Layout small = layout_window({1024.0F, 640.0F}, {.menu = 26.0F, .has_left = true}, Panes{});
+    CHECK(small.has_left());
     CHECK_FALSE(small.has_grid());
     CHECK(small.grid_rail.size.x == kRailWidth);
     CHECK(small.center.size.x >= 650.0F);
-    CHECK(layout_window({1280.0F, 800.0F}, {.menu = 26.0F}, Panes{}).has_grid());
-    CHECK(layout_window({640.0F, 400.0F}, {.menu = 26.0F}, Panes{}).has_sidebar());
-    const Layout tiny = layout_window({400.0F, 250.0F}, {.menu = 26.0F}, Panes{});
-    CHECK_FALSE(tiny.has_sidebar());
+    CHECK(layout_window({1280.0F, 800.0F}, {.menu = 26.0F, .has_left = true}, Panes{}).has_grid());
+    CHECK(layout_window({640.0F, 400.0F}, {.menu = 26.0F, .has_left = true}, Panes{}).has_left());
+    const Layout tiny = layout_window({400.0F, 250.0F}, {.menu = 26.0F, .has_left = true}, Panes{});
+    CHECK_FALSE(tiny.has_left());
     CHECK(tiny.center.size.x >= 340.0F);
   }
 
   TEST_CASE("a wide window gives the grid what a square map leaves over") {
-    const Layout large = layout_window({2560.0F, 1440.0F}, {.menu = 26.0F}, Panes{});
-    CHECK(large.grid.size.x > 600.0F);
+    const Layout large = layout_window({2560.0F, 1440.0F}, {.menu = 26.0F, .has_left = true}, Panes{});
+    CHECK(large.grid.size.x == 563.0F);
     CHECK(large.center.size.x > 1400.0F);
-    const Layout chosen = layout_window({2560.0F, 1440.0F}, {.menu = 26.0F}, {.sidebar = 500.0F, .grid = 250.0F});
+    const Layout chosen =
+        layout_window({2560.0F, 1440.0F}, {.menu = 26.0F, .has_left = true}, {.sidebar = 500.0F, .grid = 250.0F});
     CHECK(chosen.grid.size.x == 250.0F);
-    CHECK(chosen.sidebar.size.x == 500.0F);
+    CHECK(chosen.left.size.x == 500.0F);
   }
 
   TEST_CASE("panels fold and open by choice, and a choice that the window's size makes anyway is none") {
     Panes panes;
-    const auto at = [&](float width) { return layout_window({width, 640.0F}, {.menu = 26.0F}, panes); };
+    const auto at = [&](float width) { return layout_window({width, 640.0F}, {.menu = 26.0F, .has_left = true}, panes); };
     toggle_grid(panes, at(1024.0F));
     CHECK(panes.grid_fold == Fold::Open);
     CHECK(at(1024.0F).has_grid());
     CHECK(at(1024.0F).center.size.x >= kCenterMin);
-    CHECK(at(1024.0F).has_sidebar());
+    CHECK(at(1024.0F).has_left());
     CHECK_FALSE(at(600.0F).has_grid());  // there the map would be smaller than kCenterMin
     toggle_grid(panes, at(1600.0F));
     CHECK(panes.grid_fold == Fold::Folded);
     CHECK_FALSE(at(2560.0F).has_grid());
     toggle_grid(panes, at(2560.0F));
     CHECK(panes.grid_fold == Fold::Automatic);
-    toggle_sidebar(panes, at(1600.0F));
-    CHECK_FALSE(at(1600.0F).has_sidebar());
-    CHECK(at(1600.0F).sidebar_rail.size.x == kRailWidth);
+    toggle_left(panes, at(1600.0F));
+    CHECK_FALSE(at(1600.0F).has_left());
+    CHECK(at(1600.0F).left_rail.size.x == kRailWidth);
     CHECK(at(1024.0F).has_grid());  // there is room for it now
-    toggle_sidebar(panes, at(450.0F));
+    toggle_left(panes, at(450.0F));
     CHECK(panes.sidebar_fold == Fold::Open);
-    CHECK(at(450.0F).sidebar.size.x == 225.0F);
+    CHECK(at(450.0F).left.size.x == 225.0F);
   }
 
   TEST_CASE("strips leave the map its room: the welcome gives way before the texts do") {
@@ -104,9 +107,9 @@ TEST_SUITE("cpu") {
     const Layout tall = layout_window({1600.0F, 1000.0F}, strips, Panes{});
     CHECK(tall.welcome.size.y == 130.0F);
     CHECK(tall.texts.size.y == 150.0F);
-    const Layout low = layout_window({1600.0F, 700.0F}, strips, Panes{});
+    const Layout low = layout_window({1600.0F, 600.0F}, strips, Panes{});
     CHECK(low.texts.size.y == 150.0F);
-    CHECK(low.welcome.size.y == 700.0F - 26.0F - 150.0F - kBodyMin);
+    CHECK(low.welcome.size.y == 600.0F - 26.0F - 150.0F - kBodyMin);
     CHECK(layout_window({1600.0F, 500.0F}, strips, Panes{}).welcome.size.y == 0.0F);
     CHECK(layout_window({1600.0F, 500.0F}, strips, Panes{}).texts.size.y == 150.0F);
     CHECK(layout_window({1600.0F, 200.0F}, strips, Panes{}).texts.size.y == 0.0F);
@@ -114,13 +117,13 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("splitters stop where the map would vanish") {
     Panes panes;
-    const Layout layout = layout_window({1600.0F, 1000.0F}, {.menu = 26.0F}, panes);
-    drag_sidebar(panes, layout, 500.0F);
+    const Layout layout = layout_window({1600.0F, 1000.0F}, {.menu = 26.0F, .has_left = true}, panes);
+    drag_left(panes, layout, 500.0F);
     CHECK(panes.sidebar == 500.0F);
-    drag_sidebar(panes, layout, 5'000.0F);
+    drag_left(panes, layout, 5'000.0F);
     CHECK(panes.sidebar == 1600.0F - 300.0F - kCenterComfortable);  // else the grid would fold
-    drag_sidebar(panes, layout, -20.0F);
-    CHECK(panes.sidebar == kSidebarMin);
+    drag_left(panes, layout, -20.0F);
+    CHECK(panes.sidebar == kLeftMin);
     drag_grid(panes, layout, 1200.0F);
     CHECK(panes.grid == 400.0F);
     CHECK(panes.grid_fold == Fold::Automatic);
@@ -129,7 +132,7 @@ TEST_SUITE("cpu") {
     drag_grid(panes, layout, 100.0F);
     CHECK(panes.grid == 1600.0F - 340.0F - kCenterMin);
     CHECK(panes.grid_fold == Fold::Open);
-    drag_sidebar(panes, layout, 5'000.0F);
+    drag_left(panes, layout, 5'000.0F);
     CHECK(panes.sidebar == 1600.0F - 300.0F - kCenterMin);
   }
 

@@ -147,6 +147,23 @@ TEST_SUITE("cpu") {
     CHECK(titles.front().ink == TableInk::Dim);
   }
 
+  TEST_CASE("no bar lies over the line that says what both runs had") {
+    const Table table = heads();
+    const TableLayout layout(table, {.width = width_of, .room = 600.0F});
+    std::size_t bars = 0;
+    for (const std::size_t row : {0U, 1U, 3U}) {
+      for (const TableItem& bar : layout.row(row)) {
+        if (bar.text) continue;
+        ++bars;
+        for (const TableItem& text : layout.row(row)) {
+          const bool is_of_both = text.text && text.rect.origin.y > 0.0F;
+          if (is_of_both) CHECK(chart::intersection(bar.rect, text.rect).is_empty());
+        }
+      }
+    }
+    CHECK(bars >= 6);
+  }
+
   TEST_CASE("a figure has titles, numbers in the order of its rows and the words; no row and too many are refused") {
     TableFigure figure{.title = "Four heads", .subtitle = "by hand", .table = heads(), .rows = {3, 0}};
     const auto drawing = make_drawing(figure);

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "app/views/view_table.h"
+#include "app/widgets/controls.h"
 #include "core/error.h"
 #include "support/at_end.h"
 
@@ -55,7 +56,13 @@ UiDriver::~UiDriver() {
   for (std::size_t i = messages_before_; i < messages.size(); ++i) FAIL_CHECK(messages[i]);
 }
 
-chart::Rect UiDriver::rect(const std::string& name) const {
+bool UiDriver::sees(const std::string& name) {
+  reach_panel(name);
+  return is_there(name);
+}
+
+chart::Rect UiDriver::rect(const std::string& name) {
+  reach_panel(name);
   const auto found = workspace_->item_rect(name);
   REQUIRE_MESSAGE(found.has_value(), "nothing called \"", name, "\" is on screen");
   return *found;
@@ -72,36 +79,53 @@ std::size_t UiDriver::count_pixels(const std::string& name, shell::Color color) 
   return count;
 }
 
-glm::vec2 UiDriver::at(const std::string& name, float across, float down) const {
+glm::vec2 UiDriver::at(const std::string& name, float across, float down) {
   const chart::Rect item = rect(name);
   return item.origin + item.size * glm::vec2(across, down);
 }
 
+void UiDriver::reach_panel(const std::string& name) {
+  const std::string panel(panel_of(name));
+  const auto chip = workspace_->item_rect("chip." + panel);
+  if (panel.empty() || is_there(name) || !chip || is_there("chip.panel." + panel) || has_popup()) return;
+  feed(shell::click_at(chip->center() * ui_.scale()));
+  if (!is_there(name)) close_panel();
+}
+
 void UiDriver::reach(const std::string& name) {
-  if (sees(name)) return;
-  if (name.starts_with("menu.") && sees("menu.Menu")) click("menu.Menu");
+  if (is_there(name)) return;
+  if (name.starts_with("menu.") && is_there("menu.Menu")) click("menu.Menu");
+  if (name.starts_with("export.") && is_there("export.more")) click_within("export.more", 0.5F, 0.5F);
   if (!name.starts_with("tab.")) return;
   const std::string group = fmt::format("tabs.{}", find_view(name.substr(4)).group);
-  if (sees(group)) click(group);
-  if (!sees(name)) click("tabs.list");
+  if (is_there(group)) click(group);
+  if (!is_there(name)) click("tabs.list");
+}
+
+void UiDriver::close_panel() {
+  for (int i = 0; i < 2 && is_there("chip.panel"); ++i) press(shell::Key::Escape);  // the first one may leave a text field
+}
+
+glm::vec2 UiDriver::uncovered(const std::string& name, float across, float down) {
+  reach(name);
+  const glm::vec2 point = at(name, across, down);
+  const auto panel = workspace_->item_rect("chip.panel");
+  const bool is_its =
+      is_there(fmt::format("chip.panel.{}", panel_of(name))) || name.starts_with("change.") || name.starts_with("chip.");
+  if (panel && panel->contains(point) && !is_its && !has_popup()) close_panel();
+  return at(name, across, down) * ui_.scale();
 }
 
 void UiDriver::click_within(const std::string& name, float across, float down) {
-  reach(name);
-  feed(shell::click_at(at(name, across, down) * ui_.scale()));
+  feed(shell::click_at(uncovered(name, across, down)));
 }
 
 void UiDriver::drag(const std::string& from, const std::string& to) {
-  const chart::Rect a = rect(from);
-  const chart::Rect b = rect(to);
-  feed(shell::drag(a.center() * ui_.scale(), b.center() * ui_.scale()));
+  const glm::vec2 a = uncovered(from, 0.5F, 0.5F), b = uncovered(to, 0.5F, 0.5F);
+  feed(shell::drag(a, b));
 }
 
-void UiDriver::move_to(const std::string& name) {
-  reach(name);
-  const chart::Rect at = rect(name);
-  feed({shell::MouseMove{at.center() * ui_.scale()}});
-}
+void UiDriver::move_to(const std::string& name) { feed({shell::MouseMove{uncovered(name, 0.5F, 0.5F)}}); }
 
 void UiDriver::click_cell(std::uint32_t query, std::uint32_t key) {
   const inference::BlockShape shape = result().shapes.at(state().selection.block);

@@ -29,12 +29,13 @@ class UiDriver {
   const EngineResult& result() const { return workspace_->result(); }
   shell::Ui& ui() { return ui_; }
 
-  bool sees(const std::string& name) const { return workspace_->item_rect(name).has_value(); }
-  chart::Rect rect(const std::string& name) const;
+  /// Is it on screen, or in the panel of a chip, which is opened for it?
+  bool sees(const std::string& name);
+  chart::Rect rect(const std::string& name);
   /// Pixels within it that have exactly this colour.
   std::size_t count_pixels(const std::string& name, shell::Color color);
   /// A point given as a part of the widget's width and height, in UI units.
-  glm::vec2 at(const std::string& name, float across, float down) const;
+  glm::vec2 at(const std::string& name, float across, float down);
 
   void click(const std::string& name) { click_within(name, 0.5F, 0.5F); }
   void click_within(const std::string& name, float across, float down);
@@ -67,9 +68,14 @@ class UiDriver {
   void feed(std::vector<shell::InputEvent> events);
 
  private:
+  bool is_there(const std::string& name) const { return workspace_->item_rect(name).has_value(); }
   /// Brings a menu in sight that another one has, or a view's tab, "tab.logits": that of another group by choosing the
-  /// group, which shows one of its views.
+  /// group, which shows one of its views. The second function opens the chip whose panel has a control.
   void reach(const std::string& name);
+  void reach_panel(const std::string& name);
+  void close_panel();
+  /// Returns a point of a widget, in pixels, after closing the panel of a chip that lies over it.
+  glm::vec2 uncovered(const std::string& name, float across, float down);
 
   shell::RenderDevice& device_;
   std::size_t messages_before_;  ///< of the validation layer, in earlier windows

@@ -111,7 +111,7 @@ TEST_SUITE("gpu") {
     state.view.tab = "block";
     state.text() = "a dog runs";
     UiDriver ui(state, open_gpu_runner);
-    ui.resize(1024, 640);
+    ui.resize(1024, 720);
     const auto is_narrow = [](const auto& known) {
       return known.first.pool == 1 && known.first.pooled_columns > 1 && known.second.tile;
     };

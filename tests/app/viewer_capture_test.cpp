@@ -127,8 +127,8 @@ TEST_SUITE("gpu") {
     CHECK(ui.result().input->source.texts.at(0) == std::vector<std::string>{"The", "·ca", "fé¦", "¦é", "·"});
     REQUIRE(ui.sees("head.words"));
     ui.press(Key::S, shell::kControlShift);
-    ui.fill_in("screenshot.path", figure.string());
-    ui.click("screenshot.save");
+    ui.type(figure.string());
+    ui.press(Key::Enter);
     const std::string svg = read_file(figure);
     for (const char* word : {">The</text>", ">café</text>", ">·</text>"}) {
       CAPTURE(word);
@@ -189,8 +189,8 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().view.pinned->query == 4);
     CHECK(std::abs(static_cast<int>(ui.state().view.pinned->key) - 700) <= 3);
     ui.press(Key::S, kControlShift);
-    ui.fill_in("screenshot.path", (folder.path() / "speech.svg").string());
-    ui.click("screenshot.save");
+    ui.type((folder.path() / "speech.svg").string());
+    ui.press(Key::Enter);
     const std::string svg = read_file(folder.path() / "speech.svg");
     CHECK(svg.find("Each point is the largest of 1 × 2 cells.") != std::string::npos);
   }
@@ -220,9 +220,12 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.sees("view.unavailable"));
     for (const char* matrix : {"q", "k", "v", "scores", "scaled", "masked", "weights", "heads", "merged"}) {
       CAPTURE(matrix);
+      ui.click(fmt::format("steps.small.{}", matrix));
       CHECK(ui.sees(fmt::format("steps.{}", matrix)));
+      for (const char* absent : {"steps.w_q", "steps.w_o"}) CHECK_FALSE(ui.sees(absent));
     }
-    for (const char* absent : {"steps.x", "steps.output", "steps.w_q", "steps.w_o"}) CHECK_FALSE(ui.sees(absent));
+    for (const char* absent : {"steps.small.x", "steps.small.output"}) CHECK_FALSE(ui.sees(absent));
+    CHECK(letters_on_screen().find("isnotinthefile") != std::string::npos);
     check_tips(ui);
     ui.show("neuron");
     CHECK_FALSE(ui.sees("view.unavailable"));
@@ -236,8 +239,9 @@ TEST_SUITE("gpu") {
     ui.show("head");
     open_file(ui, captured("queries.safetensors"));
     ui.show("steps");
-    CHECK(ui.sees("steps.masked"));
-    CHECK_FALSE(ui.sees("steps.v"));
+    CHECK_FALSE(ui.sees("steps.small.v"));
+    ui.click("steps.small.masked");
+    CHECK(letters_on_screen().find("Values(v)arenotinthefile") != std::string::npos);
     CHECK_FALSE(ui.sees("view.steps_all_heads"));
     ui.move_to("steps.masked");
     REQUIRE(ui.result().capture);
@@ -267,7 +271,6 @@ TEST_SUITE("gpu") {
     ui.show("text");
     REQUIRE(ui.sees("text.token.image"));
     CHECK_FALSE(ui.sees("text.token.image_itself"));  // it would halve it
-    ui.press(Key::B, kControl);
     ui.press(Key::G, kControl);
     CHECK(ui.sees("text.token.image_itself"));
     CHECK(ui.sees("text.token.0"));  // the class token, above the image
@@ -289,8 +292,8 @@ TEST_SUITE("gpu") {
     check_tips(ui);
     ui.press(Key::S, shell::kControlShift);
     const fs::path svg = folder.path() / "vision.svg";
-    ui.fill_in("screenshot.path", svg.string());
-    ui.click("screenshot.save");
+    ui.type(svg.string());
+    ui.press(Key::Enter);
     CHECK_FALSE(ui.window().notice().is_warning);
     CHECK(read_file(svg).find("data:image/png;base64,") != std::string::npos);
   }

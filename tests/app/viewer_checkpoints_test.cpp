@@ -174,6 +174,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.window().checkpoints().measured() == 0);
     ui.show("checkpoints");
     ui.settle();
+    CHECK(plain_text(ui.window().sentence()).find(" at step ") != std::string::npos);
     const CheckpointRoom& room = ui.window().checkpoints();
     REQUIRE(room.measured() == 3);
     check_tips(ui);

@@ -118,7 +118,7 @@ TEST_SUITE("gpu") {
     CHECK(of.ui.state().selection.head == 0);
     CHECK(of.ui.sees("corpus.map"));
     CHECK(of.ui.count_pixels("corpus.map", of.ui.ui().theme().hatch_ground) > 20);  // no weight outside of one column
-    CHECK_FALSE(of.ui.sees("survey.metric.0"));                                     // the sidebar would say it again
+    CHECK_FALSE(of.ui.sees("section.survey"));                                      // the right panel would say it again
     CHECK(of.ui.sees("corpus.distances"));
     CHECK(of.ui.sees("corpus.pair.0"));
     check_tips(of.ui);
@@ -128,7 +128,7 @@ TEST_SUITE("gpu") {
     of.ui.click("corpus.previous");
     CHECK(of.ui.state().selection.head == 0);
     of.ui.click("corpus.mode.2");
-    CHECK(of.ui.sees("survey.metric.0"));
+    CHECK(of.ui.sees("section.survey"));
     of.ui.fill_in("corpus.search", "COPI");
     CHECK(of.ui.sees("corpus.row.L1H0"));
     CHECK_FALSE(of.ui.sees("corpus.row.L1H1"));
@@ -179,7 +179,8 @@ TEST_SUITE("gpu") {
     ui.click("corpus.row.cross L0H1");
     CHECK(ui.state().selection.block.kind == model::BlockKind::Cross);
     CHECK(ui.state().survey_head.head == 1);
-    CHECK(ui.sees("survey.metric.0"));  // of the sidebar
+    ui.click("section.survey");
+    CHECK(ui.sees("survey.metric.0"));
     ui.click("corpus.mode.3");
     REQUIRE(ui.sees("corpus.example.0"));  // of entropy, the first metric that the head has
     const State before = ui.state();
@@ -213,7 +214,7 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.sees("corpus.dots.4"));  // of cross-attention
   }
 
-  TEST_CASE("of an encoder–decoder whose encoder alone was measured the sidebar says why a cross head has nothing") {
+  TEST_CASE("of an encoder–decoder whose encoder alone was measured the right panel says why a cross head has nothing") {
     const TemporaryDirectory folder;
     test::write_small_survey(folder.path(), kGoldenModels + "marian");
     UiDriver ui;
@@ -221,6 +222,7 @@ TEST_SUITE("gpu") {
     ui.window().open_files({folder.path().string()});
     ui.settle();
     ui.click("grid.kind.0");
+    ui.click("section.survey");
     CHECK(ui.sees("survey.metric.0"));
     ui.click("grid.kind.2");
     ui.settle();

@@ -1,7 +1,10 @@
 // The dialog of exports: what it proposes, announces, previews and writes.
 #include <doctest/doctest.h>
 
+#include <imgui.h>
+
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -9,7 +12,9 @@
 
 #include "app/figures/export_plan.h"
 #include "app/ui_driver.h"
+#include "app/views/view_table.h"
 #include "core/file.h"
+#include "files/image.h"
 #include "files/npy.h"
 #include "support/decode_npy.h"
 #include "support/temporary_directory.h"
@@ -45,7 +50,7 @@ TEST_SUITE("gpu") {
     const TemporaryDirectory folder;
     UiDriver ui(with_text("one two three\nfour"));
     ui.press(Key::E, kControl);
-    REQUIRE(ui.sees("export.start"));
+    REQUIRE(ui.sees("export.save"));
     for (const char* name : {"export.format.csv", "export.format.npy", "export.stage.q"}) ui.click(name);
     ui.fill_in("export.folder", (folder.path() / "out").string());
 
@@ -98,9 +103,7 @@ TEST_SUITE("gpu") {
     CHECK(shape_of("visible") == Shape{1, 1, 1, 40, 40});
     ui.click("export.region.3");
     ui.resize(1024, 640);
-    ui.click("export.format.png");  // whose settings take the most room
-    CHECK(ui.rect("export.start").end().y < 640.0F);
-    ui.click("export.format.png");
+    CHECK(ui.rect("export.save").end().y < 640.0F);
     ui.resize(1600, 1000);
     ui.fill_in("export.region.queries", "4:6");
     CHECK(shape_of("typed") == Shape{1, 1, 1, 2, 40});
@@ -184,33 +187,114 @@ TEST_SUITE("gpu") {
     CHECK(files_in(folder.path() / "out") == expected);
   }
 
-  TEST_CASE("the export dialog previews the figure, and its parts go into the file") {
+  TEST_CASE("the figure that Export shows is the one that Enter saves: its parts, ground, letters, and a column's width") {
     const TemporaryDirectory folder;
+    const fs::path out = folder.path() / "out";
     UiDriver ui(with_text("one two three"));
+    const auto figure = [&] {
+      ui.settle();
+      const PreviewedFigure* shown = ui.window().export_dialog().preview().figure();
+      REQUIRE(shown != nullptr);
+      return shown;
+    };
     ui.press(Key::E, kControl);
-    ui.click("export.look");
-    REQUIRE(ui.sees("export.preview"));
-    CHECK_FALSE(ui.sees("export.start"));
-    const auto image = [&] { return ui.ui().read_pixels(); };
-    ui.settle();
-    const shell::PixelImage before = image();
-    ui.click("export.part.labels");
-    ui.click("export.part.bar");
-    ui.click("export.dark.1");
-    ui.settle();
-    CHECK(image().rgba != before.rgba);
-    ui.click("export.back");
-    ui.click("export.format.svg");
-    ui.fill_in("export.folder", (folder.path() / "out").string());
-    ui.click("export.start");
-    std::string svg;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder.path() / "out")) {
-      if (entry.path().extension() == ".svg") svg = read_file(entry.path());
+    CHECK(figure()->drawing->size().x > 330.0F);
+    const shell::PixelImage before = ui.ui().read_pixels();
+    for (const char* choice : {"export.part.Labels", "export.part.Colour bar", "export.dark.1", "export.width.0"})
+      ui.click(choice);
+    const glm::vec2 size = figure()->drawing->size();
+    CHECK(ui.ui().read_pixels().rgba != before.rgba);
+    CHECK(size.x == doctest::Approx(84.0 * 96.0 / 25.4).epsilon(1e-5));
+    const chart::Rect page = ui.rect("export.page");
+    CHECK(page.size.x / page.size.y == doctest::Approx(size.x / size.y).epsilon(0.01));
+    CHECK(ui.rect("export.preview").contains(page.center()));
+    for (const int format : {1, 2, 0}) {
+      CAPTURE(format);
+      ui.click(fmt::format("export.file.{}", format));
+      ui.click("export.folder");
+      ui.press(Key::A, kControl);
+      ui.type(out.string());
+      ui.press(Key::Enter);  // is the field's
+      CHECK(ui.window().export_dialog().is_open());
+      const PreviewedFigure* shown = figure();
+      const auto draw = [&](exporting::Canvas& canvas) { shown->drawing->draw(canvas); };
+      constexpr std::array kFormats = {exporting::DrawingFormat::Pdf, exporting::DrawingFormat::Svg,
+                                       exporting::DrawingFormat::Png};
+      const std::string expected = exporting::encode(*shown->drawing, kFormats.at(static_cast<std::size_t>(format)));
+      const exporting::Pixels pixels = exporting::draw_pixels(size, shown->drawing->output(), draw);
+      ui.wait(1.0);
+      ui.press(Key::Enter);
+      CHECK_FALSE(ui.window().export_dialog().is_open());
+      CHECK(ui.window().notice().text.find("L0H0") != std::string::npos);
+      const fs::path file = out / (std::array{"L0H0.pdf", "L0H0.svg", "L0H0.png"}.at(static_cast<std::size_t>(format)));
+      CHECK(read_file(file) == expected);
+      if (format == 2) CHECK(files::read_image_file(file).rgba == pixels.rgba);
+      ui.press(Key::E, kControl);  // as it was left
+      CHECK(figure()->drawing->size() == size);
     }
-    REQUIRE(!svg.empty());
+    CHECK(ui.window().settings().figure_look.find("\"width_mm\":84.0") != std::string::npos);
+    const std::string svg = read_file(out / "L0H0.svg");
     CHECK(svg.find(">three<") == std::string::npos);
     CHECK(svg.find(">attention weight<") == std::string::npos);
     CHECK(svg.find("<metadata>headlight-session:") != std::string::npos);
+  }
+
+  TEST_CASE("Export shows and saves the figure of every view on a page of any width, or says why there is none") {
+    const TemporaryDirectory folder;
+    UiDriver ui({}, open_gpu_runner);
+    show_golden_model(ui, "gpt2");
+    ui.press(Key::E, kControl);
+    ui.click("export.width.1");
+    ui.press(Key::Escape);
+    std::size_t saved = 0;
+    for (const View& view : views()) {
+      CAPTURE(view.id);
+      ui.show(view.id);
+      ui.settle();
+      ui.press(Key::E, kControl);
+      ui.click("export.of.3");
+      ui.settle();
+      const FigurePreview& preview = ui.window().export_dialog().preview();
+      CHECK((preview.figure() == nullptr) == !preview.trouble().empty());
+      if (const PreviewedFigure* shown = preview.figure()) {
+        CHECK(shown->drawing->size().x >= 174.0F * 96.0F / 25.4F - 0.01F);
+        ui.click("export.folder");
+        ui.press(Key::A, kControl);
+        ui.type(folder.path().string());
+        ui.press(Key::Enter);
+        ui.click("export.save");
+        CHECK(fs::exists(folder.path() / fmt::format("{}.pdf", view.id)));
+        ++saved;
+      }
+      ui.press(Key::Escape);
+    }
+    CHECK(saved >= 9);
+  }
+
+  TEST_CASE("a figure of some heads of all layers, copied as text, and one that can't be so narrow") {
+    UiDriver ui({}, open_gpu_runner);
+    show_golden_model(ui, "gpt2");
+    ui.press(Key::E, kControl);
+    ui.click("export.of.2");
+    ui.click("export.heads");
+    ui.type("1,3");
+    ui.press(Key::Enter);
+    ui.settle();
+    ui.click("export.copy_text");
+    ui.settle();
+    const std::string text = ImGui::GetClipboardText();
+    CHECK(text.find("L0 H1") != std::string::npos);
+    CHECK(text.find("L1 H3") != std::string::npos);
+    CHECK(text.find("L1 H2") == std::string::npos);
+    CHECK(ui.window().export_dialog().is_open());
+    ui.click("export.heads");
+    ui.type("x");
+    ui.press(Key::Enter);
+    ui.settle();
+    CHECK_FALSE(ui.window().export_dialog().preview().trouble().empty());
+    ui.wait(1.0);
+    ui.press(Key::Enter);  // there is nothing to save
+    CHECK(ui.window().export_dialog().is_open());
   }
 }
 

@@ -43,16 +43,18 @@ TEST_SUITE("gpu") {
   TEST_CASE("the view is saved without the panels around it") {
     const TemporaryDirectory folder;
     UiDriver ui;
-    const auto save = [&](const std::string& name, const char* area) {
-      ui.press(Key::S, kControlShift);
-      ui.click(area);
-      ui.fill_in("screenshot.path", (folder.path() / name).string());
-      ui.click("screenshot.save");
+    const auto save = [&](const std::string& name) {
+      ui.type((folder.path() / name).string());
+      ui.press(Key::Enter);
       return png_size(folder.path() / name);
     };
     const glm::uvec2 drawn = ui.ui().read_pixels().size;
-    CHECK(save("window.png", "screenshot.area.0") == drawn);
-    const glm::uvec2 view = save("view.png", "screenshot.area.1");
+    ui.press(Key::S, kControlShift);
+    CHECK(save("window.png") == drawn);
+    ui.press(Key::P, kControl);
+    ui.type("Save the view as an image");
+    ui.press(Key::Enter);
+    const glm::uvec2 view = save("view.png");
     const chart::Rect map = ui.rect("head.map");
     CHECK(view.x >= static_cast<std::uint32_t>(map.size.x * ui.ui().scale()));
     CHECK(view.x < drawn.x);
@@ -164,8 +166,8 @@ TEST_SUITE("gpu") {
     UiDriver ui;
     const shell::PixelImage before = ui.ui().read_pixels();
     ui.press(Key::S, shell::kControlShift);
-    ui.fill_in("screenshot.path", (folder.path() / "new" / "shot").string());
-    ui.click("screenshot.save");
+    ui.type((folder.path() / "new" / "shot").string());
+    ui.press(Key::Enter);
     CHECK(ui.window().notice().text.find("shot.png") != std::string::npos);
     CHECK(fs::file_size(folder.path() / "new" / "shot.png") > 10'000);
     CHECK(read_file(folder.path() / "new" / "shot.png").substr(1, 3) == "PNG");
@@ -177,8 +179,8 @@ TEST_SUITE("gpu") {
     UiDriver ui(with_text("one two three", "lines"));
     const auto save = [&](const std::string& name) {
       ui.press(Key::S, kControlShift);
-      ui.fill_in("screenshot.path", (folder.path() / name).string());
-      ui.click("screenshot.save");
+      ui.type((folder.path() / name).string());
+      ui.press(Key::Enter);
     };
     save("lines.svg");
     CHECK_FALSE(ui.window().notice().is_warning);
@@ -188,10 +190,14 @@ TEST_SUITE("gpu") {
     ui.click("notice.close");
     save("lines.pdf");
     CHECK(read_file(folder.path() / "lines.pdf").starts_with("%PDF-"));
-    ui.press(Key::S, kControlShift);
-    ui.click("screenshot.area.2");
-    ui.fill_in("screenshot.path", (folder.path() / "lines.png").string());
-    ui.click("screenshot.save");
+    ui.press(Key::E, kControl);
+    ui.click("export.of.3");
+    ui.click("export.file.2");
+    ui.click("export.folder");
+    ui.press(Key::A, kControl);
+    ui.type(folder.path().string());
+    ui.press(Key::Enter);
+    ui.click("export.save");
     CHECK(read_file(folder.path() / "lines.png").starts_with("\x89PNG"));
     CHECK_FALSE(ui.window().notice().is_warning);
     ui.click("tab.text");
@@ -228,24 +234,20 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(fs::exists(folder.path() / "patching.svg"));
   }
 
-  TEST_CASE("a screenshot is a part of Export: its name is selected, Enter saves, and figures are on white") {
+  TEST_CASE("the name of a screenshot is selected, Enter saves, and figures are on white") {
     const TemporaryDirectory folder;
     State state = with_text("one two three");
     REQUIRE(state.view.theme == Theme::Dark);
     UiDriver ui(state);
     ui.press(Key::S, kControlShift);
-    CHECK(ui.sees("export.reach.3"));
     CHECK(ui.sees("screenshot.browse"));
     ui.type((folder.path() / "window.png").string());
     ui.press(Key::Enter);
     CHECK_FALSE(ui.window().notice().is_warning);
     CHECK(fs::exists(folder.path() / "window.png"));
     ui.click("notice.close");
-    ui.press(Key::E, kControl);
-    CHECK(ui.sees("export.start"));
-    ui.click("export.reach.3");
-    CHECK_FALSE(ui.sees("export.start"));
-    ui.click("screenshot.area.2");
+    ui.press(Key::S, kControlShift);
+    CHECK_FALSE(ui.sees("export.save"));
     ui.type((folder.path() / "view.svg").string());
     ui.press(Key::Enter);
     const std::string svg = read_file(folder.path() / "view.svg");
@@ -266,8 +268,8 @@ TEST_SUITE("gpu") {
       state.view.tab = tab;
       UiDriver ui(state);
       ui.press(Key::S, kControlShift);
-      ui.fill_in("screenshot.path", (folder.path() / (tab + ".svg")).string());
-      ui.click("screenshot.save");
+      ui.type((folder.path() / (tab + ".svg")).string());
+      ui.press(Key::Enter);
       CHECK_MESSAGE(!ui.window().notice().is_warning, ui.window().notice().text);
       const std::string svg = read_file(folder.path() / (tab + ".svg"));
       for (const std::string& part : parts) {

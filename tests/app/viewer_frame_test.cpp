@@ -60,21 +60,25 @@ TEST_SUITE("gpu") {
   TEST_CASE("at 1024 × 640 the map is large, and the folded grid opens and folds by mouse and key") {
     UiDriver ui;
     ui.resize(1024, 640);
+    CHECK(ui.sees("grid.encoder.0.0"));
+    CHECK(ui.rect("head.map").size.x >= 260.0F);  // it was 100 between two panels
+    ui.resize(780, 640);
     CHECK(ui.sees("rail.grid"));
     CHECK_FALSE(ui.sees("grid.encoder.0.0"));
-    const float alone = ui.rect("head.map").size.x;
-    CHECK(alone >= 260.0F);  // seen: see the bound of the height; it was 100 between two panels
     ui.click("rail.grid");
     CHECK(ui.sees("grid.encoder.0.0"));
     CHECK(ui.window().settings().panes.grid_fold == Fold::Open);
+    ui.resize(1024, 640);
+    ui.press(Key::F4);
+    REQUIRE(ui.sees("lesson.close"));
     ui.press(Key::B, kControl);
-    CHECK_FALSE(ui.sees("text.edit"));
+    CHECK_FALSE(ui.sees("lesson.close"));
     CHECK(ui.sees("rail.sidebar"));
     ui.click("fold.grid");
     CHECK_FALSE(ui.sees("grid.encoder.0.0"));
     CHECK(ui.window().settings().panes.grid_fold == Fold::Folded);
     ui.click("rail.sidebar");
-    CHECK(ui.sees("text.edit"));
+    CHECK(ui.sees("lesson.close"));
     ui.resize(1600, 1000);
     CHECK(ui.sees("rail.grid"));  // chosen, so remembered
     ui.press(Key::G, kControl);
@@ -187,6 +191,7 @@ TEST_SUITE("gpu") {
     check_tips(ui);
     ui.press(Key::Escape);
     ui.press(Key::E, kControl);
+    check_tips(ui);
     ui.click("export.per_row.1");
     check_tips(ui);
     ui.click("export.browse");
@@ -223,8 +228,8 @@ TEST_SUITE("gpu") {
     }
     ui.click("help.1");
     CHECK(ui.sees("help.end"));
-    for (const char* word : {"score", "scaled", "masked", "fitted, per row, fixed", "concentration", "gain", "knock out",
-                             "fill", "prefix", "logit lens"}) {
+    for (const char* word : {"score", "scaled", "masked", "to largest, per row, fixed, to 98 %", "concentration", "gain",
+                             "knock out", "fill", "prefix", "logit lens"}) {
       const auto has_word = [&](const GlossaryEntry& entry) { return entry.word == word; };
       CHECK_MESSAGE(std::ranges::any_of(glossary(), has_word), word);
     }
@@ -247,6 +252,7 @@ TEST_SUITE("gpu") {
     ui.click("export.per_row.1");
     ui.click("export.title");
     ui.type("My title");
+    ui.press(Key::Enter);
     ui.click("export.start");
     CHECK(ui.sees("export.outcome"));
     bool has_title = false;

@@ -2,13 +2,19 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "app/engine/analyses/token_losses.h"
+#include "app/models/starter_view.h"
 #include "app/state/map_settings.h"
+#include "app/state/run_interventions.h"
+#include "app/text_on_screen.h"
 #include "app/ui_driver.h"
+#include "app/widgets/cells/arithmetic.h"
 #include "app/widgets/thumbnail.h"
 #include "engine/fake_runner.h"
 #include "support/sanitizers.h"
@@ -32,6 +38,56 @@ TEST_SUITE("gpu") {
     CHECK(ui.state()[kMapView.grid_order] == GridOrder::ByConcentration);
     ui.click("head.stage.0");
     CHECK(ui.state().view.heatmap_stage == attention::Stage::Scores);
+  }
+
+  TEST_CASE("below the heads is what is selected, with the numbers of the run and what can be done to it") {
+    State state;
+    change_to_model(state, find_bundled_model("captions-gpt2")->string());
+    state.text() = "A man in a red shirt rides a horse. A man in a red shirt rides a";
+    state.selection = {.block = {.layer = LayerIndex{1}}, .head = 4};
+    UiDriver ui(state, open_gpu_runner);
+    REQUIRE(ui.sees("properties.head"));
+    CHECK_FALSE(ui.sees("properties.cell"));
+    CHECK_FALSE(ui.sees("properties.token"));
+    const auto words = [&] { return text_on_screen(ui.rect("properties")); };
+    CHECK(words().find("Head L1 H4") != std::string::npos);
+    CHECK(words().find("induction") != std::string::npos);
+    ui.click_cell(17, 8);
+    REQUIRE(ui.sees("properties.cell"));
+    REQUIRE(ui.sees("properties.token"));
+    CAPTURE(words());
+    const float weight = weights(ui).at(17, 8);
+    CHECK(words().find(write_number(double{weight})) != std::string::npos);
+    CHECK(words().find("written out exp") != std::string::npos);
+    const Analysed* told = ui.result().analysed(TokenLossesQuestion{});
+    REQUIRE(told != nullptr);
+    const auto* losses = told->as<TokenLosses>();
+    REQUIRE(losses != nullptr);
+    const double loss = losses->losses.at(17 - losses->first);
+    CHECK(words().find(fmt::format("{:.3g} nats", loss)) != std::string::npos);
+    CHECK(words().find(fmt::format("{:.3g} %", 100.0 * std::exp(-loss))) != std::string::npos);
+    check_tips(ui);
+    ui.click("properties.head.knock_out");
+    CHECK(head_gain(ui.state(), ui.state().selection.block, 4) == 0.0F);
+    ui.click("properties.head.halve");
+    CHECK(head_gain(ui.state(), ui.state().selection.block, 4) == 0.5F);
+    ui.click("properties.view.neuron");
+    CHECK(ui.state().view.tab == "neuron");
+  }
+
+  TEST_CASE("the heads fill their panel's width in windows of every size, and what is selected is below them") {
+    UiDriver ui({}, open_gpu_runner);
+    for (const char* model : {"gpt2", "bert"}) {
+      show_golden_model(ui, model);
+      for (const glm::uvec2 size : {glm::uvec2(1280, 800), glm::uvec2(1600, 1000), glm::uvec2(2560, 1440)}) {
+        ui.resize(size.x, size.y);
+        CAPTURE(model);
+        CAPTURE(size.x);
+        const chart::Rect first = ui.rect("grid.encoder.0.0"), last = ui.rect("grid.encoder.0.1");
+        CHECK(last.origin.x - first.end().x <= 8.0F + 0.25F * first.size.x);
+        CHECK(ui.rect("properties.head").origin.y > ui.rect("grid.encoder.1.0").end().y);
+      }
+    }
   }
 
   TEST_CASE("sorted by concentration, the first thumbnail is the most concentrated head") {

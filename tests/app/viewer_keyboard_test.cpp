@@ -48,6 +48,7 @@ std::string place(UiDriver& ui) {
 /// Presses Tab until the control has the keyboard.
 void walk_to(UiDriver& ui, const std::string& name, shell::Modifiers modifiers = {}) {
   constexpr int kMax = 300;
+  REQUIRE(ui.sees(name));  // which opens the chip that has it
   for (int i = 0; i < kMax && !is_at(ui, name); ++i) ui.press(Key::Tab, modifiers);
   REQUIRE_MESSAGE(is_at(ui, name), "Tab doesn't come to ", name);
 }
@@ -87,32 +88,35 @@ bool is_reached(const std::string& name, const std::vector<std::string>& stops) 
 }  // namespace
 
 TEST_SUITE("gpu") {
-  TEST_CASE("Tab comes to every control of the sidebar in order, then to the others, and back to the first") {
+  TEST_CASE("Tab comes to the text, the chips and the panel that one opens, then to the others, and back to the first") {
     UiDriver ui(with_text("one two three"));
     CHECK_FALSE(has_outline(ui));
-    const chart::Rect edge = ui.rect("splitter.sidebar");
-    std::vector<std::string> in_sidebar;
+    ui.click("chip.mask");
+    const chart::Rect panel = ui.rect("chip.panel");
+    std::vector<std::string> in_panel;
     for (const auto& item : ui.window().item_tips()) {
-      const chart::Rect rect = ui.rect(item.first);
-      if (rect.end().x < edge.origin.x && rect.origin.y >= edge.origin.y) in_sidebar.push_back(item.first);
+      if (panel_of(item.first) == "mask" && panel.contains(ui.rect(item.first).center())) in_panel.push_back(item.first);
     }
-    CHECK(in_sidebar.size() > 20);
+    CHECK(in_panel.size() > 8);
     const std::vector<std::string> stops = walk_round(ui);
     const auto at = [&](const char* name) { return std::ranges::find(stops, name) - stops.begin(); };
-    CHECK(at("section.text") == 0);
-    CHECK(at("text.examples") < at("text.cross"));
-    CHECK(at("text.cross") < at("section.model"));
-    CHECK(at("model.heads") < at("model.heads.less"));
-    CHECK(at("model.heads.less") < at("section.mask"));
-    CHECK(at("mask.causal") < at("section.compare"));
-    CHECK(at("compare.freeze") < at("tab.head"));
-    CHECK(at("tab.head") < at("head.gain"));
+    CHECK(at("tab.head") < at("chip.model"));
+    CHECK(at("chip.model") < at("mask.causal"));
+    CHECK(at("mask.causal") < at("chip.mask"));
+    CHECK(at("chip.lessons") < at("mask.window"));
+    CHECK(at("mask.window") < at("head.gain"));
     CHECK(at("head.gain") < at("view.grid_order.0"));
-    for (const std::string& name : in_sidebar) {
+    for (const std::string& name : in_panel) {
       CAPTURE(name);
       const bool is_disabled = name == "mask.reset";  // there is nothing to reset
       CHECK((is_disabled || is_reached(name, stops)));
     }
+    walk_to(ui, "chip.model");
+    ui.press(Key::Enter);
+    CHECK(ui.sees("chip.panel.model"));
+    CHECK_FALSE(ui.sees("chip.panel.mask"));
+    ui.press(Key::Escape);
+    CHECK_FALSE(ui.sees("chip.panel"));
   }
 
   TEST_CASE("Space switches the causal mask, Shift+Tab goes back, and Esc gives the arrows back to the map") {
@@ -201,7 +205,7 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(has_outline(ui));
     ui.press(Key::Tab, kShift);
     CHECK_FALSE(ui.ui().is_typing());
-    CHECK(is_at(ui, "text.examples"));
+    CHECK(has_outline(ui));
     ui.press(Key::Tab);
     CHECK(ui.ui().is_typing());
     ui.press(Key::Escape);
@@ -221,10 +225,12 @@ TEST_SUITE("gpu") {
       CAPTURE(stop);
       CHECK((stop.empty() || stop.starts_with("export.")));
     }
-    CHECK(std::ranges::find(stops, "export.close") != stops.end());
-    CHECK(std::ranges::find(stops, "export.start") != stops.end());
-    walk_to(ui, "export.close");
+    CHECK(std::ranges::find(stops, "export.save") != stops.end());
+    walk_to(ui, "export.more");
     ui.press(Key::Enter);
+    CHECK(ui.sees("export.start"));
+    CHECK(ui.window().export_dialog().is_open());
+    ui.press(Key::Escape);
     CHECK_FALSE(ui.window().export_dialog().is_open());
     CHECK(is_at(ui, "mask.causal"));
     ui.press(Key::E, kControl);
@@ -248,8 +254,11 @@ TEST_SUITE("gpu") {
   TEST_CASE("an outlined control draws no frames, and one out of sight is scrolled to") {
     UiDriver ui(with_text("one two three"));
     ui.resize(1280, 500);
-    const chart::Rect status = ui.rect("splitter.sidebar");
-    for (const char* name : {"mask.fill.0", "section.text"}) {
+    ui.resize(1280, 400);
+    ui.click("chip.mask");
+    const chart::Rect status = ui.rect("chip.panel");
+    ui.feed({shell::MouseLeave{}});
+    for (const char* name : {"mask.paint_reach.0", "mask.fill.0"}) {
       walk_to(ui, name);
       CHECK(ui.rect(name).origin.y >= status.origin.y);
       CHECK(ui.rect(name).end().y <= status.end().y);
@@ -267,9 +276,9 @@ TEST_SUITE("gpu") {
     walk_to(ui, "grid.encoder.0.0");
     ui.press(Key::Right);
     ui.press(Key::Down);
-    CHECK(is_at(ui, "grid.encoder.0.3"));  // below the second of a line of two
+    CHECK(is_at(ui, "grid.encoder.0.5"));  // below the second of a line of four
     ui.press(Key::Enter);
-    CHECK(ui.state().selection.head == 3);
+    CHECK(ui.state().selection.head == 5);
     CHECK(ui.ui().keyboard().is_active());
     walk_to(ui, "chips.query.0.0");
     ui.press(Key::Right);
@@ -298,7 +307,7 @@ TEST_SUITE("gpu") {
                                                          "heads.pin",
                                                          "control.head.previous",
                                                          "control.layer.previous"};
-    const std::array<std::string_view, 3> lists = {"block.", "heads.order.", "lines."};
+    const std::array<std::string_view, 4> lists = {"block.", "heads.order.", "lines.", "steps.small."};
     const auto is_exception = [&](const std::string& name, const std::vector<std::string>& stops) {
       const auto is_start = [&](std::string_view start) { return name.starts_with(start); };
       if (name.ends_with(".next") || std::ranges::any_of(of_pointer, is_start)) return true;
@@ -310,12 +319,11 @@ TEST_SUITE("gpu") {
       CAPTURE(view.id);
       ui.press(Key::Escape);
       ui.click(fmt::format("tab.{}", view.id));
-      const chart::Rect tab = ui.rect("tabs.Look"), left = ui.rect("splitter.sidebar"),
-                        right = ui.rect(ui.sees("rail.grid") ? "rail.grid" : "splitter.grid");
+      const chart::Rect tab = ui.rect("chip.model"), right = ui.rect(ui.sees("rail.grid") ? "rail.grid" : "splitter.grid");
       std::vector<std::string> controls;
       for (const auto& item : ui.window().item_tips()) {
         const chart::Rect rect = ui.rect(item.first);
-        const bool is_in_view = rect.origin.y > tab.end().y && rect.origin.x > left.origin.x && rect.end().x < right.end().x;
+        const bool is_in_view = rect.origin.y > tab.end().y && rect.end().x < right.end().x;
         if (is_in_view) controls.push_back(item.first);
       }
       const std::vector<std::string> stops = walk_round(ui);

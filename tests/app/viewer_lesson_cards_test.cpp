@@ -15,6 +15,7 @@
 #include "app/lessons/worksheet.h"
 #include "app/state/comparison.h"
 #include "app/state/model_changes.h"
+#include "app/text_on_screen.h"
 #include "app/ui_driver.h"
 #include "core/file.h"
 #include "files/image.h"
@@ -109,6 +110,7 @@ TEST_SUITE("gpu") {
     ui.wait(2.0);
     ui.settle();
     CHECK_FALSE(ui.sees("tooltip"));
+    CHECK(ui.window().sentence().empty());
     ui.fill_in("lesson.number.0", "0,5");
     ui.click("lesson.check.0");
     CHECK(ui.sees("lesson.hint"));
@@ -214,6 +216,15 @@ TEST_SUITE("gpu") {
           "else.");
     ui.press(Key::C);
     CHECK(ui.window().lessons().departure(ui.state()) == "the mask isn't the card's any more");
+  }
+
+  TEST_CASE("a printed number is shown with all of its digits, though float32 has no number that near") {
+    PlayedLesson played(R"({"title": "One", "text": ["a"], "opens": {"preset": "notebook-003"}, "numbers":
+      {"source": "s", "quantity": "weights", "row": 2, "column": 1, "values": [[0.8818494]], "decimals": 8}})");
+    REQUIRE(played.ui.sees("lesson.numbers.agree"));
+    std::string seen = text_on_screen();
+    std::erase(seen, ' ');  // wide gaps between digits count as spaces
+    CHECK(seen.find("0.88184940") != std::string::npos);
   }
 
   TEST_CASE("whether printed numbers agree is said above their tables, and seen without scrolling") {

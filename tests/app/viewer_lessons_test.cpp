@@ -94,16 +94,16 @@ const std::map<std::string, std::vector<Play>>& plays() {
         {clicks("text.cross"), presses(Key::C)}}},
       {"4-notebook-002",
        {{presses(Key::P), presses(Key::C)},
-        {types("Ein kleiner Mann l\u00E4uft am Strand."), types("Ein kleiner Hund l\u00E4uft.")},
+        {types("Ein Mann spielt im Schnee."), types("Ein Hund spielt.")},
         {chooses("head.mean", "head.mean.layer"), chooses("head.mean", "head.mean.kind")}}},
       {"5-notebook-003", {{chooses("model.merge", "model.merge.1"), clicks("model.bias")}}},
       {"6-notebook-004", {{pins(1, 1), pins(2, 1)}, {presses(Key::Right, 2), presses(Key::Right)}}},
       {"7-finding-induction",
        {{clicks("heads.row.L0 H5"), clicks("heads.row.L0 H4")},
         {moves(1, -1), moves(1, 0)},
-        {pins(12, 3), pins(12, 4)},
+        {pins(12, 3), pins(10, 0)},
         {presses(Key::K), moves(0, 1)},
-        {clicks("status.reset.button"), presses(Key::Right)}}},
+        {clicks("change.all"), presses(Key::Right)}}},
       {"8-without-the-mask",
        {{presses(Key::C), presses(Key::P)},
         {presses(Key::Digit1), presses(Key::Digit2)},
@@ -315,6 +315,13 @@ TEST_SUITE("gpu") {
     };
     const float before = on_diagonal();
     CHECK(before > 0.5F);
+    // The task is done by a cell of the diagonal: not by a sink, a dark cell beside it or another repeated word.
+    for (const auto& [query, key] : std::vector<std::pair<std::uint32_t, std::uint32_t>>{{10, 0}, {10, 1}, {7, 4}}) {
+      ui.click_cell(query, key);
+      CHECK_FALSE(ui.sees("lesson.task.done"));
+    }
+    ui.click_cell(17, 8);
+    CHECK(ui.sees("lesson.task.done"));
     ui.press(Key::Period, kControl);  // the card opens layer 0, head 5
     REQUIRE(ui.state().selection.head == 5);
     ui.press(Key::K);

@@ -150,7 +150,7 @@ TEST_SUITE("gpu") {
     UiDriver ui;
     ui.window().open_files({file.string()});
     ui.settle();
-    CHECK(ui.window().notice().text == "3 steps of training.zip; the slider of steps is in the sidebar.");
+    CHECK(ui.window().notice().text == "3 steps of training.zip; the chip Step has the slider of steps.");
     REQUIRE(is_capture(ui.state().source));
     check_tips(ui);
     CHECK(ui.sees("series.scalar.0"));

@@ -109,9 +109,12 @@ TEST_SUITE("gpu") {
     state.playground().settings.layers = 1;
     UiDriver ui(state);
     const chart::Rect fitted = ui.rect("head.map");
-    // ImGui cuts the pointer's place to whole units, here 0.5 of a cell; this is inside (100, 300) before and after.
-    const glm::vec2 at = ui.at("head.map", 300.8F / 400.0F, 100.8F / 400.0F);
-    constexpr Cell kCell{.query = 100, .key = 300};
+    // ImGui cuts the pointer's place to whole units: one that is near the middle of a cell is in that cell after zooming.
+    glm::vec2 at = glm::floor(ui.at("head.map", 0.75F, 0.25F));
+    const auto cells = [&] { return (at - fitted.origin) / fitted.size * 400.0F; };
+    while (std::abs(glm::fract(cells().x) - 0.5F) > 0.25F) ++at.x;
+    while (std::abs(glm::fract(cells().y) - 0.5F) > 0.25F) ++at.y;
+    const Cell kCell{.query = static_cast<std::uint32_t>(cells().y), .key = static_cast<std::uint32_t>(cells().x)};
     turn_wheel(ui, at, 0);
     CHECK(pointed_cell(ui) == kCell);
     turn_wheel(ui, at, 20);  // 38 times as large

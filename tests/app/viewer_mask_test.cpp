@@ -229,34 +229,34 @@ TEST_SUITE("gpu") {
     CHECK(ui.state()[kFlowView.method] == FlowMethod::Rollout);
   }
 
-  TEST_CASE("a chip stays while the model is not as it was trained, and its Reset can be undone") {
+  TEST_CASE("chips stay while the model is not as it was trained, and that all are off can be undone") {
     const auto log = std::make_shared<FakeLog>();
     UiDriver ui({}, fake_factory(log));
     show_golden_model(ui, "gpt2");
-    CHECK_FALSE(ui.sees("status.reset"));
+    CHECK_FALSE(ui.sees("change.all"));
     ui.press(Key::K);
-    CHECK(ui.sees("toast"));  // whose Undo is the Reset of the one change
-    CHECK_FALSE(ui.sees("status.reset"));
+    CHECK(ui.sees("toast"));
+    CHECK(ui.sees("change.0.off"));
     ui.press(Key::P);
     ui.wait(60.0);
     ui.settle();
-    REQUIRE(ui.sees("status.reset"));
+    REQUIRE(ui.sees("change.all"));
     CHECK_FALSE(ui.sees("toast"));
     CHECK(model_changes(ui.state()) == "L0H0 knocked out · padding off");
     for (const Key tab : {Key::Digit1, Key::Digit2, Key::Digit3}) {
       ui.press(tab);
-      CHECK(ui.sees("status.reset"));
+      CHECK(ui.sees("change.all"));
     }
     const State changed = ui.state();
-    ui.click("status.reset.button");
-    CHECK_FALSE(ui.sees("status.reset"));
+    ui.click("change.all");
+    CHECK_FALSE(ui.sees("change.all"));
     CHECK(ui.state().masks == ui.state().model().trained_masks);
     CHECK(ui.state().gains.empty());
     CHECK(ui.window().undo().undo_label() == "Reset the model");
     ui.press(Key::Z, kControl);
     CHECK(ui.state().masks == changed.masks);
     CHECK(ui.state().gains == changed.gains);
-    CHECK(ui.sees("status.reset"));
+    CHECK(ui.sees("change.all"));
   }
 
   TEST_CASE("cards and models that are opened begin as they were trained, also the one on screen") {
@@ -264,22 +264,22 @@ TEST_SUITE("gpu") {
     ui.click("welcome.3");
     ui.click("welcome.notebook-001");
     ui.press(Key::P);
-    CHECK(ui.sees("status.reset.button"));
+    CHECK(ui.sees("change.all"));
     ui.press(Key::F2);
     ui.click("welcome.3");
     ui.click("welcome.notebook-002");
-    CHECK_FALSE(ui.sees("status.reset"));
+    CHECK_FALSE(ui.sees("change.all"));
     ui.press(Key::P);
     ui.press(Key::F2);
     ui.click("welcome.3");
     ui.click("welcome.notebook-002");
-    CHECK_FALSE(ui.sees("status.reset"));
+    CHECK_FALSE(ui.sees("change.all"));
     show_golden_model(ui, "gpt2");
     ui.press(Key::K);
     ui.press(Key::C);
-    CHECK(ui.sees("status.reset"));
+    CHECK(ui.sees("change.all"));
     show_golden_model(ui, "gpt2");
-    CHECK_FALSE(ui.sees("status.reset"));
+    CHECK_FALSE(ui.sees("change.all"));
     CHECK(ui.state().gains.empty());
   }
 

@@ -8,6 +8,7 @@
 
 #include "app/engine/continuation.h"
 #include "app/state/model_changes.h"
+#include "app/text_on_screen.h"
 #include "app/ui_driver.h"
 #include "engine/fake_runner.h"
 #include "support/temporary_directory.h"
@@ -341,8 +342,8 @@ TEST_SUITE("gpu") {
     CHECK(ui.rect("loading.bar").size.x > 0.0F);
     CHECK(ui.rect("loading.bar").size.x < 1600.0F);
     // The earlier model's contents stay whole: no name, text or panel of the model that isn't there yet.
-    for (const char* name : {"head.map", "model.heads", "chips.query.0.1", "text.cross"}) CHECK_MESSAGE(ui.sees(name), name);
-    CHECK_FALSE(ui.sees("model.name"));
+    for (const char* name : {"head.map", "text.edit", "chip.text", "mask.causal"}) CHECK_MESSAGE(ui.sees(name), name);
+    CHECK(text_on_screen(ui.rect("chip.model")).find("playground") != std::string::npos);
     CHECK(model_path(ui.state().source) == kGoldenModels + "gpt2");
     ui.ui().feed(shell::tap(Key::K));
     ui.ui().feed(shell::tap(Key::Digit3));

@@ -109,6 +109,7 @@ TEST_SUITE("gpu") {
       ui.resize(1600, 1900);
       for (const char* name : {"q", "scores", "scaled", "masked", "weights", "heads", "merged", "output"}) {
         CAPTURE(name);
+        ui.click(std::string("steps.small.") + name);
         ui.feed({shell::MouseMove{ui.at(std::string("steps.") + name, 0.3F, 0.6F)}});
         check_panes(ui);
       }

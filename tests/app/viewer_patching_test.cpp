@@ -279,7 +279,7 @@ TEST_SUITE("gpu") {
     }
     CHECK(largest > 0.08);  // 0.0904
     CHECK(of_queries < 0.005);
-    CHECK(ui.sees("patching.conclusion"));
+    CHECK(plain_text(ui.window().sentence()).find("difference into") != std::string::npos);
     ui.click("patching.input.2");  // as it is shown: now it is the user's
     CHECK(is_chosen(ui.state()));
     CHECK(ui.state().patching.receiver.layer == 1);
@@ -314,25 +314,27 @@ TEST_SUITE("gpu") {
                                           {.row = 1, .column = 2, .recovery = 0.01}};
     const auto place = [](const PatchCell& cell) { return fmt::format("L{} H{}", cell.row, cell.column); };
     const std::span<const PatchCell> all = cells;
-    CHECK(conclusion_text({.map = PatchMap::Heads, .strongest = all, .place = place}) ==
+    CHECK(plain_text(conclusion_sentence({.map = PatchMap::Heads, .strongest = all, .place = place})) ==
           "L0 H4 (31 %) carries the most of the difference.");
-    CHECK(conclusion_text({.map = PatchMap::Paths, .strongest = all, .place = place, .receiver = "L1 H4\u2019s values"}) ==
+    CHECK(plain_text(conclusion_sentence(
+              {.map = PatchMap::Paths, .strongest = all, .place = place, .receiver = "L1 H4\u2019s values"})) ==
           "L0 H4 (31 %) carries the most of the difference into L1 H4\u2019s values.");
-    CHECK(conclusion_text({.map = PatchMap::Heads, .strongest = all.subspan(1), .place = place}) ==
+    CHECK(plain_text(conclusion_sentence({.map = PatchMap::Heads, .strongest = all.subspan(1), .place = place})) ==
           "No single head carries the difference.");
     // A place that works against the difference carries nothing of it, however large its number is.
     const std::vector<PatchCell> signs = {{.row = 1, .column = 3, .recovery = -1.56},
                                           {.row = 0, .column = 4, .recovery = 0.31},
                                           {.row = 0, .column = 1, .recovery = 0.2}};
-    CHECK(conclusion_text({.map = PatchMap::Heads, .strongest = signs, .place = place}) ==
+    CHECK(plain_text(conclusion_sentence({.map = PatchMap::Heads, .strongest = signs, .place = place})) ==
           "L0 H4 (31 %) carries the most of the difference, then L0 H1 (20 %); L1 H3 (\u2212156 %) works against it.");
-    CHECK(conclusion_text({.map = PatchMap::Heads, .strongest = std::span(signs).first(1), .place = place}) ==
-          "No single head carries the difference; L1 H3 (\u2212156 %) works against it.");
-    CHECK(conclusion_text({.map = PatchMap::Paths,
-                           .strongest = all.subspan(1),
-                           .place = place,
-                           .receiver = "L1 H4\u2019s values",
-                           .tried = 3}) ==
+    CHECK(
+        plain_text(conclusion_sentence({.map = PatchMap::Heads, .strongest = std::span(signs).first(1), .place = place})) ==
+        "No single head carries the difference; L1 H3 (\u2212156 %) works against it.");
+    CHECK(plain_text(conclusion_sentence({.map = PatchMap::Paths,
+                                          .strongest = all.subspan(1),
+                                          .place = place,
+                                          .receiver = "L1 H4\u2019s values",
+                                          .tried = 3})) ==
           "No single path carries the difference into L1 H4\u2019s values, nor into the other 2 of the strongest heads: it "
           "comes from the tokens themselves, or in small parts by many paths.");
   }

@@ -21,9 +21,10 @@ State notebook_state(const std::string& name) {
   return state;
 }
 
-/// Opens the field over a cell of a matrix of Steps, of `rows` by `columns`.
-void open_cell(UiDriver& ui, const std::string& matrix, glm::uvec2 cell, glm::uvec2 size) {
+/// Opens the field over a cell of a matrix of Steps, of `rows` by `columns`. `step`: that has it.
+void open_cell(UiDriver& ui, const std::string& step, const std::string& matrix, glm::uvec2 cell, glm::uvec2 size) {
   const glm::vec2 at = (glm::vec2(cell) + 0.5F) / glm::vec2(size);
+  ui.click("steps.small." + step);
   ui.wait(2.0);
   ui.click_within("steps." + matrix, at.x, at.y);
   ui.click_within("steps." + matrix, at.x, at.y);
@@ -97,7 +98,7 @@ TEST_SUITE("gpu") {
     state.view.tab = "steps";
     UiDriver ui(state);
     ui.resize(1600, 1800);
-    open_cell(ui, "v", {1, 2}, {4, 6});
+    open_cell(ui, "v", "v", {1, 2}, {4, 6});
     ui.press(Key::A, kControl);
     ui.type("7.5");
     ui.press(Key::Enter);
@@ -105,7 +106,7 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.sees("steps.typed"));
     CHECK(model_changes(ui.state()) == "V[2,1] typed");
     CHECK(ui.result().input->qkv->value.values[9] == 7.5F);
-    open_cell(ui, "v", {0, 0}, {4, 6});
+    open_cell(ui, "v", "v", {0, 0}, {4, 6});
     ui.press(Key::A, kControl);
     ui.type("3");
     ui.press(Key::Escape);
@@ -113,7 +114,7 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.sees("steps.typed"));
     CHECK(model_changes(ui.state()) == "V[2,1] typed");
     // A text that is no number is refused, and stays to be mended.
-    open_cell(ui, "q", {3, 5}, {4, 6});
+    open_cell(ui, "q", "q", {3, 5}, {4, 6});
     ui.press(Key::A, kControl);
     ui.type("x");
     ui.press(Key::Enter);
@@ -129,6 +130,7 @@ TEST_SUITE("gpu") {
     ui.press(Key::Z, kControl);
     CHECK(model_changes(ui.state()).empty());
     // A computed matrix has no field.
+    ui.click("steps.small.scores");
     ui.wait(2.0);
     ui.click("steps.scores");
     ui.click("steps.scores");
@@ -141,13 +143,13 @@ TEST_SUITE("gpu") {
     state.selection.head = 2;
     UiDriver ui(state);
     ui.resize(1600, 2400);
-    open_cell(ui, "w_k", {1, 3}, {2, 8});  // row 3, column 1 of head 2, whose columns begin at 4
+    open_cell(ui, "k", "w_k", {1, 3}, {2, 8});  // row 3, column 1 of head 2, whose columns begin at 4
     ui.press(Key::A, kControl);
     ui.type("0.25");
     ui.press(Key::Enter);
     ui.settle();
     CHECK(model_changes(ui.state()) == "W_K[5,3] typed");
-    open_cell(ui, "x", {6, 1}, {8, 5});
+    open_cell(ui, "x", "x", {6, 1}, {8, 5});
     ui.press(Key::A, kControl);
     ui.type("2");
     ui.press(Key::Enter);

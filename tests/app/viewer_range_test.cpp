@@ -4,12 +4,19 @@
 #include <cmath>
 #include <string>
 
+#include "app/engine/analyses/value_reach.h"
+#include "app/engine/gpu_runner.h"
+#include "app/models/starter_view.h"
 #include "app/shell_stage.h"
 #include "app/state/map_settings.h"
 #include "app/ui_driver.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/shown_tile.h"
+#include "core/file.h"
+#include "export/figure_frame.h"
 #include "support/expressions.h"
+#include "support/svg_words.h"
+#include "support/temporary_directory.h"
 
 namespace viewer_range_test {
 
@@ -156,32 +163,154 @@ TEST_SUITE("gpu") {
     CHECK(limits.contains(Stage::Weights));
   }
 
-  TEST_CASE("the colours of a long text fit by themselves and say so, a click shows all, and a fixed range can be fitted") {
+  TEST_CASE("the quantile is offered where a long text is dark, and never chosen by itself") {
     // One row that looks at one key, and 199 that look at all nearly alike: from 500 / 100,594 to 506 / 100,594.
     UiDriver ui(with_scores(200, "q == 0 ? (k == 0 ? 100.0 : -100.0) : log(500.0 + float(k % 7))"));
     const auto& limits = ui.state().view.color_limits;
-    CHECK(limits.empty());
     const TileFacts facts = make_tile_facts(weights(ui));
     CHECK(facts.high_weight == doctest::Approx(506.0 / 100'594.0));
-    CHECK(fitted_range(facts, chart::ScaleSpread::Linear).high == doctest::Approx(0.0051));
-    CHECK(fitted_range(facts, chart::ScaleSpread::Root).high == 1.0F);  // where 0.005 is at 7 % of the colours
+    CHECK(weight_limits(facts, ColorRange::Largest).high == 1.0F);  // the first row sees other keys too
+    CHECK(weight_limits(facts, ColorRange::Quantile).high == facts.high_weight);
+    CHECK(ui.state()[kMapView.color_range] == ColorRange::Largest);
     REQUIRE(ui.sees("head.fit_range"));
     ui.click("head.fit_range");
-    REQUIRE(limits.contains(Stage::Weights));
-    CHECK(limits.at(Stage::Weights) == chart::ValueLimits{.low = 0.0F, .high = 1.0F});
-    // The fixed range hides this map, and the click gives it up.
+    CHECK(ui.state()[kMapView.color_range] == ColorRange::Quantile);
     REQUIRE(ui.sees("head.fit_range"));
+    const TemporaryDirectory folder;
+    const auto figure_words = [&] {
+      ui.window().write_figure(folder.path() / "map.svg");
+      return test::svg_words(read_file(folder.path() / "map.svg"));
+    };
+    CHECK(figure_words().find("to 98 %") != std::string::npos);
     ui.wait(2.0);
     ui.click("head.fit_range");
+    CHECK(ui.state()[kMapView.color_range] == ColorRange::Largest);
+    CHECK(figure_words().find("to 98 %") == std::string::npos);
+    // A fixed range that hides the map is given up by a click.
+    ui.wait(2.0);
+    ui.click("head.range");
+    ui.click("head.range.unit");
+    CHECK(limits.at(Stage::Weights) == chart::ValueLimits{.low = 0.0F, .high = 1.0F});
+    ui.click("head.range");
+    ui.click("head.range.3");
     CHECK(limits.empty());
-    // Another run has its own range: nothing of the long text's is left.
+    CHECK(ui.state()[kMapView.color_range] == ColorRange::Quantile);
+    ui.click("head.range");
+    ui.click("head.range.0");
     ui.press(Key::R, shell::kControlShift);
     ui.fill_in("text.edit", "one two three four");
-    CHECK(limits.empty());
     CHECK_FALSE(ui.sees("head.fit_range"));
-    const attention::Tile& brief = weights(ui);
-    REQUIRE(brief.request.columns == 4);
-    CHECK(fitted_range(make_tile_facts(brief), chart::ScaleSpread::Linear).high == largest_weight(brief));
+  }
+
+  TEST_CASE(
+      "a head's colours end at its largest weight in map, thumbnail, pair and figure, of a short text and a long one") {
+    const std::string caption = "A man in a red shirt rides a horse. ";
+    std::string longer;
+    for (int i = 0; i < 13; ++i) longer += caption;
+    for (const std::string& text : {caption + "A man in a red shirt rides a", longer}) {
+      CAPTURE(text);
+      State state;
+      change_to_model(state, find_bundled_model("captions-gpt2")->string());
+      state.model().text = text;
+      state.masks[model::BlockKind::EncoderSelf].rule.causal = true;
+      state.selection.block.layer = {0};
+      state.selection.head = 5;
+      UiDriver ui(state, open_gpu_runner);
+      const attention::Tile map = weights(ui);
+      float largest = 0.0F;  // of all rows but the first, which sees itself alone
+      for (std::uint32_t row = 1; row < map.request.rows; ++row) {
+        for (std::uint32_t key = 0; key <= row; ++key) largest = std::max(largest, map.at(row, key));
+      }
+      REQUIRE(map.at(0, 0) == 1.0F);
+      CHECK(largest > 0.9F);
+      std::size_t tiles = 0;
+      for (const char* view : {"head", "lines", "steps", "block", "model", "side_by_side"}) {
+        CAPTURE(view);
+        ui.show(view);
+        ui.settle();
+        for (const auto& [query, known] : ui.result().tiles) {
+          const bool is_of_head =
+              query.quantity == QuantityId(Stage::Weights) && query.block.layer.value == 0 && query.head == 5;
+          if (!is_of_head || !ui.result().is_current(query)) continue;
+          CHECK(weight_limits(*known.facts, ColorRange::Largest).high == doctest::Approx(largest).epsilon(1e-6));
+          CHECK(exporting::scale_of(exporting::make_map(*known.tile), {.scale = chart::ScaleKind::Maximum}).high ==
+                doctest::Approx(largest).epsilon(1e-6));
+          ++tiles;
+        }
+      }
+      CHECK(tiles > 6);
+      ui.show("head");
+      const TemporaryDirectory folder;
+      ui.window().write_figure(folder.path() / "map.svg");
+      const std::string words = test::svg_words(read_file(folder.path() / "map.svg"));
+      CAPTURE(words);
+      CHECK(words.find(fmt::format(" {:.2f} ", largest)) != std::string::npos);
+    }
+  }
+
+  TEST_CASE(
+      "rows that see a single key are set aside: of causal masks, documents and padding, in sharp maps and pooled ones") {
+    State state = with_scores(300, "0.0");
+    attention::MaskSpec& mask = state.masks[model::BlockKind::EncoderSelf];
+    mask.rule.causal = true;
+    attention::set_documents(mask, 0, {7, 100});
+    state.text() += "\none two";
+    std::size_t pooled = 0;
+    const auto ui = std::make_unique<UiDriver>(state);
+    for (const auto& [query, known] : ui->result().tiles) {
+      if (query.quantity != QuantityId(Stage::Weights) || query.batch != 0 || !ui->result().is_current(query)) continue;
+      CHECK(known.facts->largest_weight == doctest::Approx(0.5F));
+      if (!query.is_exact()) ++pooled;
+    }
+    CHECK(pooled > 0);
+  }
+
+  TEST_CASE("where no row sees two keys, all of them count") {
+    State state = with_scores(5, "0.0");
+    state.masks[model::BlockKind::EncoderSelf].rule.window = 1;
+    UiDriver ui(state);
+    CHECK(weight_limits(make_tile_facts(weights(ui)), ColorRange::Largest).high == 1.0F);
+  }
+
+  TEST_CASE("scores have one range for all heads of the run, in map and figure") {
+    State state;
+    change_to_model(state, find_bundled_model("captions-gpt2")->string());
+    state.model().text = "A man in a red shirt rides a horse.";
+    state.view.heatmap_stage = Stage::Scores;
+    UiDriver ui(state, open_gpu_runner);
+    const auto question = reach_question(Stage::Scores, model::BlockKind::EncoderSelf, 0);
+    REQUIRE(question);
+    const TemporaryDirectory folder;
+    for (const char* head : {"grid.encoder.0.5", "grid.encoder.3.1"}) {
+      CAPTURE(head);
+      ui.click(head);
+      const Analysed* answer = ui.result().analysed(*question);
+      REQUIRE(answer);
+      const auto* found = answer->as<ValueReach>();
+      REQUIRE(found);
+      CHECK(found->reach > 1.0F);
+      ui.click("head.range");
+      ui.click("head.range.2");  // as it is shown
+      CHECK(ui.state().view.color_limits.at(Stage::Scores).high == found->reach);
+      ui.click("head.range");
+      ui.click("head.range.0");
+      ui.window().write_figure(folder.path() / "map.svg");
+      const std::string words = test::svg_words(read_file(folder.path() / "map.svg"));
+      CAPTURE(words);
+      CHECK((words.find(fmt::format(" {:.0f} ", found->reach)) != std::string::npos ||
+             words.find(fmt::format(" {:.1f} ", found->reach)) != std::string::npos));
+    }
+    float largest = 0.0F;
+    for (const std::uint32_t layer : {0U, 1U, 2U, 3U}) {
+      for (std::uint32_t head = 0; head < 8; ++head) {
+        ui.click(fmt::format("grid.encoder.{}.{}", layer, head));
+        for (const auto& [query, known] : ui.result().tiles) {
+          if (query.quantity != QuantityId(Stage::Scores) || !ui.result().is_current(query)) continue;
+          largest = std::max({largest, -known.facts->range.low, known.facts->range.high});
+        }
+      }
+    }
+    CHECK(largest == ui.result().analysed(*question)->as<ValueReach>()->reach);
   }
 
   TEST_CASE("the logarithmic scale is one click, and the cells' colours follow it") {

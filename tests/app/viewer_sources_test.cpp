@@ -188,6 +188,7 @@ void switch_through(const Shown& shown, const std::vector<OtherSource>& sources,
   ui.click("menu.View");
   ui.click("menu.Check against double precision");
   REQUIRE(ui.window().settings().verifies_head);
+  ui.feed({shell::MouseLeave{}});
   CHECK(ui.result().error == "");
   ask_for_all(ui, folder);
   const State first = ui.state();

@@ -9,8 +9,11 @@
 
 #include <imgui.h>
 
+#include "app/models/starter_view.h"
 #include "app/text_on_screen.h"
 #include "app/ui_driver.h"
+#include "app/widgets/block_layout.h"
+#include "app/widgets/cells/arithmetic.h"
 #include "app/widgets/cells/step_values.h"
 #include "app/widgets/head_controls.h"
 
@@ -64,17 +67,131 @@ class Numbers {
   StepValues values_;
 };
 
+void unfold(UiDriver& ui, const std::string& step) {
+  ui.wait(2.0);
+  ui.click("steps.small." + step);
+}
+
 }  // namespace
 
 TEST_SUITE("gpu") {
+  TEST_CASE(
+      "all matrices of the layer are small, in the order of Block, and one is large: walked by keys, reached by a click") {
+    State state;
+    change_to_model(state, find_bundled_model("captions-gpt2")->string());
+    state.view.tab = "steps";
+    state.selection = {};
+    UiDriver ui(state, open_gpu_runner);
+    ui.resize(1280, 800);
+    const chart::Rect center = ui.window().center();
+    const BlockPlan plan = plan_block({}, &ui.result().network->layer({}), ui.result().shapes.at({}));
+    REQUIRE(plan.nodes.size() == 18);
+    for (const BlockNode& node : plan.nodes) {
+      CAPTURE(std::string(node.id()));
+      REQUIRE(ui.sees(fmt::format("steps.small.{}", node.id())));
+      CHECK(ui.rect(fmt::format("steps.small.{}", node.id())).end().y < center.origin.y + center.size.y * 0.5F);
+    }
+    CHECK(ui.sees("steps.weights"));  // softmax is there at once
+    CHECK(ui.rect("steps.weights").end().y <= center.end().y);
+    CHECK(ui.rect("steps.weights").size.y > center.size.y * 0.3F);
+    ui.press(shell::Key::PageUp);
+    CHECK(ui.sees("steps.masked"));
+    CHECK_FALSE(ui.sees("steps.weights"));
+    ui.press(shell::Key::PageDown);
+    ui.press(shell::Key::PageDown);
+    CHECK(ui.sees("steps.heads"));
+    for (int i = 0; i < 20; ++i) ui.press(shell::Key::PageDown);
+    CHECK(ui.sees("steps.next"));
+    for (int i = 0; i < 30; ++i) ui.press(shell::Key::PageUp);
+    CHECK(ui.sees("steps.residual"));
+    CHECK(ui.sees("steps.token_vectors"));
+    unfold(ui, "weights");
+    CHECK(ui.sees("steps.weights"));
+    CHECK(ui.state().opened_matrix == "weights");
+    ui.wait(2.0);
+    ui.press(shell::Key::Left, shell::kAlt);
+    CHECK(ui.sees("steps.residual"));
+    ui.press(shell::Key::Escape);
+    CHECK(ui.state().opened_matrix.empty());
+    CHECK(ui.sees("steps.weights"));
+    check_tips(ui);
+  }
+
+  TEST_CASE("in Steps the page keys walk, elsewhere they change the line of a batch") {
+    UiDriver ui(steps_of("notebook-001"));
+    REQUIRE(ui.result().shapes.begin()->second.batch == 2);
+    ui.press(shell::Key::PageDown);
+    CHECK(ui.state().selection.batch == 0);
+    CHECK(ui.state().opened_matrix == "heads");
+    ui.show("head");
+    ui.press(shell::Key::PageDown);
+    CHECK(ui.state().selection.batch == 1);
+  }
+
+  TEST_CASE("the row of the pointed, pinned or last query is written out with its softmax and its largest weights") {
+    State state;
+    change_to_model(state, find_bundled_model("captions-gpt2")->string());
+    state.text() = "A man in a red shirt rides a horse. A man in a red shirt rides a";
+    state.selection = {.block = {.layer = LayerIndex{1}}, .head = 4};
+    state.view.tab = "steps";
+    UiDriver ui(state, open_gpu_runner);
+    ui.resize(1600, 1000);
+    REQUIRE(ui.sees("steps.row"));
+    const auto row = [&] { return text_on_screen(ui.rect("steps.row")); };
+    CAPTURE(row());
+    CHECK(row().find("Row 17") != std::string::npos);
+    CHECK(row().find("largest score of the row") != std::string::npos);
+    const EngineTile* known = nullptr;
+    for (const auto& [query, tile] : ui.result().tiles) {
+      const bool is_shown = query.block == ui.state().selection.block && query.head == 4 && query.rows == 18;
+      if (query.quantity == QuantityId(Stage::Weights) && query.is_exact() && is_shown) known = &tile;
+    }
+    REQUIRE(known != nullptr);
+    const auto values = known->tile->values;
+    const float largest = *std::max_element(values.end() - 18, values.end());
+    CHECK(row().find(write_number(double{largest})) != std::string::npos);
+    ui.feed({shell::MouseMove{ui.at("steps.weights", 0.02F, 0.15F)}});  // row 2
+    ui.settle();
+    CHECK(row().find("Row 2 ") != std::string::npos);
+    const chart::Rect map = ui.rect("steps.weights");
+    CHECK(ui.rect("steps.row").origin.x > map.end().x);
+    ui.resize(1024, 640);
+    ui.settle();
+    CHECK(ui.sees("steps.weights"));
+  }
+
+  TEST_CASE("of a long text the unfolded map is a window, which a click on the small one moves") {
+    State state;
+    change_to_model(state, find_bundled_model("captions-gpt2")->string());
+    for (int i = 0; i < 200; ++i) state.text() += i == 0 ? "dog" : " dog";
+    state.view.tab = "steps";
+    UiDriver ui(state, open_gpu_runner);
+    ui.resize(1280, 800);
+    REQUIRE(ui.result().error.empty());
+    const std::size_t largest = [&] {
+      std::size_t most = 0;
+      for (const auto& [query, tile] : ui.result().tiles) most = std::max(most, tile.tile ? tile.tile->values.size() : 0);
+      return most;
+    }();
+    CHECK(largest < 200 * 200);  // no whole map
+    REQUIRE(ui.sees("steps.weights.rows"));
+    ui.click_within("steps.small.weights", 0.5F, 0.7F);
+    ui.feed({shell::MouseMove{ui.rect("steps.weights").center()}});
+    ui.settle();
+    REQUIRE(ui.window().followed_query());
+    CHECK(*ui.window().followed_query() > 80);
+  }
+
   TEST_CASE("the pointer's cell is explained in its own matrix, and is a cell of the map in a map alone") {
     UiDriver ui(steps_of("notebook-004"));
     ui.resize(1600, 2000);
+    unfold(ui, "k");
     const chart::Rect keys = ui.rect("steps.k");
     ui.feed({shell::MouseMove{{keys.end().x - 3.0F, keys.origin.y + 3.0F}}});
     ui.settle();
     CHECK(letters_on_screen().find("K[0,2]") != std::string::npos);
     CHECK_FALSE(ui.window().followed_query());
+    unfold(ui, "weights");
     const chart::Rect map = ui.rect("steps.weights");
     ui.feed({shell::MouseMove{{map.end().x - 3.0F, map.origin.y + 3.0F}}});
     CHECK(ui.window().followed_query() == 0U);
@@ -82,12 +199,12 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("steps show what exists: no X where Q, K and V are given, no output without a projection") {
     UiDriver ui(steps_of("notebook-003"));
-    CHECK_FALSE(ui.sees("steps.x"));
-    CHECK_FALSE(ui.sees("steps.output"));
-    CHECK(ui.sees("steps.merged"));
+    CHECK_FALSE(ui.sees("steps.small.x"));
+    CHECK_FALSE(ui.sees("steps.small.output"));
+    CHECK(ui.sees("steps.small.merged"));
     ui.click("model.back");
-    CHECK(ui.sees("steps.x"));
-    CHECK(ui.sees("steps.output"));
+    CHECK(ui.sees("steps.small.x"));
+    CHECK(ui.sees("steps.small.output"));
   }
 
   TEST_CASE("a mixture of experts shows its router, gates and load, and a token's experts in its tooltip") {
@@ -96,15 +213,17 @@ TEST_SUITE("gpu") {
     state.model().ids = {{5, 7, 9, 11, 13}};
     state.view.tab = "steps";
     UiDriver ui(state);
-    ui.resize(1600, 4000);
-    CHECK_FALSE(ui.sees("steps.gates"));  // layer 0 is dense
+    CHECK_FALSE(ui.sees("steps.small.gates"));  // layer 0 is dense
     ui.click("grid.encoder.1.0");
     ui.settle();
-    for (const char* name : {"steps.w_router", "steps.router", "steps.gates", "steps.expert_load", "steps.ffn_output"}) {
-      CAPTURE(name);
-      CHECK(ui.sees(name));
-    }
-    CHECK_FALSE(ui.sees("steps.ffn_hidden"));
+    unfold(ui, "router");
+    CHECK(ui.sees("steps.w_router"));
+    CHECK(ui.sees("steps.router"));
+    CHECK(ui.sees("steps.small.ffn_output"));
+    CHECK_FALSE(ui.sees("steps.small.ffn_hidden"));
+    unfold(ui, "gates");
+    CHECK(ui.sees("steps.gates"));
+    CHECK(ui.sees("steps.expert_load"));
     Numbers numbers(ui);
     const std::vector<float> gates = numbers.of_stage(Stage::FfnGates), load = numbers.of(StepMatrix::Other::ExpertLoad);
     REQUIRE(load.size() == 6);
@@ -130,21 +249,28 @@ TEST_SUITE("gpu") {
 
   TEST_CASE("the steps begin with the parts of token vectors; all heads side by side are the heads' numbers") {
     UiDriver ui(steps_of("notebook-002"));
-    ui.resize(1600, 4000);  // only the numbers of matrices that are on screen are asked for
-    for (const char* name : {"steps.token_vectors", "steps.positions", "steps.x", "steps.q", "steps.attention_sum",
-                             "steps.attended", "steps.w_1", "steps.ffn_hidden", "steps.ffn_sum", "steps.next"}) {
+    ui.resize(1600, 1600);  // only the numbers of matrices that are on screen are asked for
+    for (const char* name : {"q", "attention_sum", "attended", "ffn_hidden", "ffn_sum", "next"}) {
       CAPTURE(name);
-      CHECK(ui.sees(name));
+      CHECK(ui.sees(std::string("steps.small.") + name));
     }
+    unfold(ui, "ffn_hidden");
+    CHECK(ui.sees("steps.w_1"));
     CHECK_FALSE(ui.sees("steps.all_q"));
     ui.click("view.steps_all_heads.1");
-    for (const char* name : {"steps.all_q", "steps.all_k", "steps.all_v", "steps.all_heads"}) {
+    for (const auto& [step, name] : {std::pair("q", "steps.all_q"), std::pair("k", "steps.all_k"),
+                                     std::pair("v", "steps.all_v"), std::pair("heads", "steps.all_heads")}) {
       CAPTURE(name);
+      unfold(ui, step);
       CHECK(ui.sees(name));
+      CHECK_FALSE(ui.sees(std::string("steps.") + step));
     }
-    CHECK_FALSE(ui.sees("steps.q"));
+    const std::vector<float> all = Numbers(ui).of(StepMatrix::Other::AllHeads);
+    unfold(ui, "merged");
+    CHECK(all == Numbers(ui).of_stage(Stage::Merged));
+    unfold(ui, "x");
+    for (const char* name : {"steps.token_vectors", "steps.positions", "steps.x"}) CHECK(ui.sees(name));
     Numbers numbers(ui);
-    CHECK(numbers.of(StepMatrix::Other::AllHeads) == numbers.of_stage(Stage::Merged));
     const std::vector<float> tokens = numbers.of(StepMatrix::Other::TokenVectors);
     const std::vector<float> positions = numbers.of(StepMatrix::Other::PositionVectors);
     const std::vector<float> x = numbers.of_stage(Stage::X);
@@ -157,11 +283,13 @@ TEST_SUITE("gpu") {
     state.playground().settings = {.d_model = 256, .heads = 4, .layers = 1};
     state.view.tab = "steps";
     UiDriver ui(state);
-    ui.resize(1600, 2000);
-    for (const char* name : {"steps.w_q", "steps.w_k", "steps.w_v", "steps.w_o"}) CHECK(ui.sees(name));
-    CHECK_FALSE(ui.sees("steps.memory"));
-    // Once a cell was clicked, the wheel over the cells moves their first row, a drag of the bar far more; a cell's number
-    // is the weight's.
+    for (const auto& [step, name] : {std::pair("k", "steps.w_k"), std::pair("v", "steps.w_v"),
+                                     std::pair("output", "steps.w_o"), std::pair("q", "steps.w_q")}) {
+      unfold(ui, step);
+      CHECK(ui.sees(name));
+      CHECK_FALSE(ui.sees("steps.memory"));
+    }
+    // The wheel over the cells moves their first row, a drag of the bar far more; a cell's number is the weight's.
     const auto pointed_row = [&] {
       ui.move_to("steps.w_q");
       ui.settle();
@@ -171,12 +299,11 @@ TEST_SUITE("gpu") {
       return std::atoi(text.c_str() + at + 4);
     };
     const int before = pointed_row();
-    ui.click("steps.w_q");
     ui.feed({shell::MouseWheel{.steps = {0.0F, -1.0F}}});
     CHECK(pointed_row() > before);
     const glm::vec2 from = ui.at("steps.w_q.rows", 0.5F, 0.1F);
     ui.feed(shell::drag(from, {from.x, ui.rect("steps.w_q.rows").end().y}));
-    CHECK(pointed_row() > before + 200);
+    CHECK(pointed_row() > before + 100);
     const float shown =
         Numbers(ui).of(StepMatrix::Other::QueryWeight, {.row = 250, .rows = 1, .column = 3, .columns = 1}).front();
     std::vector<float> row(256);
@@ -187,6 +314,8 @@ TEST_SUITE("gpu") {
   TEST_CASE("a clicked cell stays explained, its terms open in a list, and the whole is copied") {
     UiDriver ui(steps_of(""));
     ui.resize(1600, 1600);
+    unfold(ui, "q");
+    ui.wait(2.0);
     ui.click_within("steps.q", 0.3F, 0.3F);
     ui.feed({shell::MouseMove{{3.0F, 3.0F}}});
     REQUIRE(ui.sees("arithmetic.copy"));

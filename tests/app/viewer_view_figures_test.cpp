@@ -16,6 +16,7 @@
 
 #include "app/engine/analyses/head_metric_text.h"
 #include "app/engine/analyses/head_metrics.h"
+#include "app/engine/analyses/value_reach.h"
 #include "app/figures/figure_kind.h"
 #include "app/figures/job.h"
 #include "app/state/heads_settings.h"
@@ -73,12 +74,21 @@ const attention::Tile& whole(const UiDriver& ui, Stage stage) {
   std::abort();
 }
 
-/// "8 × 32: −1.234 … 1.234", as a diagram tells of a matrix with both signs.
-std::string range_in_words(const attention::Tile& tile) {
+/// "8 × 32: −1.234 … 1.234", as a diagram tells of a stage with both signs, whose range is that of all heads.
+std::string range_in_words(const UiDriver& ui, Stage stage) {
+  const attention::Tile& tile = whole(ui, stage);
   float reach = 0.0F;
   for (std::size_t i = 0; i < tile.values.size(); ++i) {
     const bool counts = (tile.masked.empty() || tile.masked[i] == 0) && std::isfinite(tile.values[i]);
     if (counts) reach = std::max(reach, std::abs(tile.values[i]));
+  }
+  if (const auto question = reach_question(stage, ui.state().selection.block.kind, tile.request.batch)) {
+    const Analysed* answer = ui.result().analysed(*question);
+    REQUIRE(answer);
+    const auto* found = answer->as<ValueReach>();
+    REQUIRE(found);
+    CHECK(found->reach >= reach);
+    reach = found->reach;
   }
   return fmt::format(">{} × {}: {} … {}</text>", tile.request.rows, tile.request.columns, chart::format_number(-reach, 7),
                      chart::format_number(reach, 6));
@@ -241,8 +251,8 @@ TEST_SUITE("gpu") {
     UiDriver ui(long_text, open_gpu_runner);
     ui.settle();
     ui.press(Key::S, kControlShift);
-    ui.fill_in("screenshot.path", (folder.path() / "large.svg").string());
-    ui.click("screenshot.save");
+    ui.type((folder.path() / "large.svg").string());
+    ui.press(Key::Enter);
     CHECK(ui.window().notice().text.find("at most 1024 × 1024 cells") != std::string::npos);
     CHECK_FALSE(fs::exists(folder.path() / "large.svg"));
   }
@@ -261,7 +271,7 @@ TEST_SUITE("gpu") {
     CHECK(count(svg, ">softmax</text>") == 1);
     for (const Stage stage : {Stage::Q, Stage::K, Stage::V, Stage::Heads, Stage::Scores}) {
       CAPTURE(attention::to_string(stage));
-      CHECK(svg.find(range_in_words(whole(ui, stage))) != std::string::npos);
+      CHECK(svg.find(range_in_words(ui, stage)) != std::string::npos);
     }
     ui.press(Key::Enter);  // unfolds the last matrix
     REQUIRE_FALSE(ui.state().opened_matrix.empty());

@@ -47,13 +47,14 @@ TEST_SUITE("cpu") {
     }
   }
 
-  TEST_CASE("sequential maps only get lighter (greys: darker), the diverging one is lightest in its middle") {
+  TEST_CASE("sequential maps only get lighter (greys: darker), the diverging ones are lightest or darkest in their middle") {
     for (const ColorMap map : kColorMaps) {
       CAPTURE(to_string(map));
       for (int i = 0; i < 255; ++i) {
         const float here = lightness(color(map, static_cast<float>(i) / 255.0F));
         const float next = lightness(color(map, static_cast<float>(i + 1) / 255.0F));
-        const bool falls = map == ColorMap::Greys || (map == ColorMap::BlueRed && i >= 127);
+        const bool falls =
+            map == ColorMap::Greys || (map == ColorMap::BlueRed && i >= 127) || (map == ColorMap::BlueRedDark && i < 127);
         if (falls) {
           CHECK(next <= here + 0.003F);
         } else {
@@ -67,6 +68,9 @@ TEST_SUITE("cpu") {
     CHECK(blue.b > blue.r + 80);
     CHECK(red.r > red.b + 80);
     CHECK(lightness(color(ColorMap::BlueRed, 0.5F)) > 0.95F);
+    CHECK(lightness(color(ColorMap::BlueRedDark, 0.5F)) < 0.25F);
+    CHECK(lightness(color(ColorMap::BlueRedDark, 0.0F)) > 0.65F);
+    CHECK(lightness(color(ColorMap::BlueRedDark, 1.0F)) > 0.65F);
     CHECK(lightness(blue) == doctest::Approx(lightness(red)).epsilon(0.05));
   }
 
@@ -97,7 +101,7 @@ TEST_SUITE("cpu") {
   TEST_CASE("names are written and read, unknown ones are refused with the known ones") {
     for (const ColorMap map : kColorMaps) CHECK(*parse_color_map(to_string(map)) == map);
     CHECK(parse_color_map("jet").error() ==
-          "'jet' is no colour map; choose one of viridis, magma, cividis, greys, blue-red");
+          "'jet' is no colour map; choose one of viridis, magma, cividis, greys, blue-red, blue-red-dark");
   }
 
   TEST_CASE("heads have different colours") {

@@ -62,6 +62,10 @@ TEST_SUITE("cpu") {
     CHECK(make_scale(ScaleKind::Maximum, values, masked).high == 2.0F);
     CHECK(make_scale(ScaleKind::Maximum, values).high == 90.0F);
     CHECK(make_scale(ScaleKind::Unit, values).high == 1.0F);
+    CHECK(make_scale(ScaleKind::Quantile, values, masked).high == 2.0F);  // too few for a quantile
+    std::vector<float> many(100);
+    for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<float>(i);
+    CHECK(make_scale(ScaleKind::Quantile, many).high == 98.0F);
     CHECK(join(make_scale(ScaleKind::Maximum, values), make_scale(ScaleKind::Maximum, {})).high == 90.0F);
   }
 

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "export/text_metrics.h"
+#include "files/image.h"
 #include "files/npy.h"
 #include "support/decode_npy.h"
 #include "support/golden_model.h"
@@ -123,6 +124,42 @@ TEST_SUITE("gpu") {
     } else {
       MESSAGE("Latin Modern is installed: that it is missing isn't tried");
     }
+  }
+
+  TEST_CASE("the figure of a screenshot has the flags of an export's") {
+    const TemporaryDirectory directory;
+    const auto take = [&](const char* name, std::vector<std::string> flags) {
+      const fs::path file = directory.path() / name;
+      flags.insert(flags.begin(),
+                   {"screenshot", "--model", golden_path("gpt2"), "--text", "the cat sat", "--out", file.string()});
+      const Outcome outcome = run_headlight(flags);
+      INFO(outcome.err);
+      REQUIRE(outcome.status == 0);
+      return read_file(file);
+    };
+    const auto width_of = [](const std::string& svg) { return std::stod(svg.substr(svg.find(" width=\"") + 8)); };
+    const std::string usual = take("usual.svg", {"--tab", "head"});
+    const std::string column = take(
+        "column.svg", {"--tab", "head", "--width", "84mm", "--theme", "dark", "--title", "Mine", "--hide", "settings,bar"});
+    CHECK(width_of(column) == doctest::Approx(84.0 * 96.0 / 25.4).epsilon(1e-5));
+    CHECK(width_of(usual) > 400.0);
+    CHECK(usual.find("fill=\"#ffffff\"") != std::string::npos);
+    CHECK(column.find("fill=\"#14161a\"") != std::string::npos);  // the ground of dark paper
+    CHECK(column.find(">Mine<") != std::string::npos);
+    CHECK(usual.find(">attention weight<") != std::string::npos);
+    CHECK(column.find(">attention weight<") == std::string::npos);
+    CHECK(take("dark.svg", {"--tab", "lines", "--theme", "light"}).find("fill=\"#ffffff\"") != std::string::npos);
+    CHECK(width_of(take("large.svg", {"--tab", "head", "--size", "150mm"})) > 150.0 * 96.0 / 25.4);
+    CHECK(width_of(take("small.svg", {"--tab", "head", "--size", "20"})) < 500.0);
+    // A look chooses a figure, also where the file could be the window's.
+    const fs::path png = directory.path() / "figure.png";
+    take("figure.png", {"--tab", "head", "--width", "84mm", "--dpi", "200"});
+    CHECK(files::read_image_file(png).width == std::lround(84.0 / 25.4 * 200.0));
+    const Outcome both = run_headlight(
+        {"screenshot", "--preset", "notebook-004", "--out", png.string(), "--width", "84mm", "--size", "60mm"});
+    CHECK(complaint_of(both, 2).find("--size and --width exclude each other") == 0);
+    take("window.png", {"--size", "800x600"});
+    CHECK(files::read_image_file(directory.path() / "window.png").width == 800);
   }
 
   TEST_CASE("a view's figure is made again from its own file") {

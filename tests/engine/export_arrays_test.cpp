@@ -216,8 +216,8 @@ TEST_SUITE("cpu") {
     exporter.log->evaluations = 0;
     exporter.log->tiles = 0;
     CHECK(run_export(exporter.runner, options).files.size() == 3);  // of each line, and run.json
-    CHECK(exporter.log->tiles == 12);
-    CHECK(exporter.log->evaluations == 2);
+    CHECK(exporter.log->tiles.load() == 12);
+    CHECK(exporter.log->evaluations.load() == 2);
   }
 
   TEST_CASE("one .npy a stage, with every axis in its place") {

@@ -143,7 +143,7 @@ TEST_SUITE("cpu") {
         const attention::Tile tile = evaluate({.run = run}, card.numbers->query);
         REQUIRE(tile.values.size() == card.numbers->values.size());
         for (std::size_t i = 0; i < tile.values.size(); ++i) {
-          const double difference = std::abs(double{tile.values[i]} - double{card.numbers->values[i]});
+          const double difference = std::abs(double{tile.values[i]} - card.numbers->values[i]);
           CAPTURE(i);
           CHECK(difference <= card.numbers->tolerance());
         }

@@ -68,6 +68,53 @@ TEST_SUITE("cpu") {
     }
   }
 
+  TEST_CASE("a figure that is laid out on another page is the one that is made for it; its colours and its title stay") {
+    HeatmapFigure figure = small_figure();
+    figure.style.color_map = chart::ColorMap::Magma;
+    figure.style.limits = {.low = -1.0F, .high = 2.0F};
+    const auto drawing = make_drawing(figure, DrawingFormat::Svg);
+    FigureStyle page{.is_dark = true, .font = FigureFont::Serif, .png_scale = 3.0, .map_edge = 90.0F, .width = 300.0F};
+    page.parts.bar = page.parts.settings = page.parts.word_marks = false;
+    HeatmapFigure other = figure;
+    other.style = page;
+    other.style.color_map = figure.style.color_map;
+    other.style.limits = figure.style.limits;
+    other.rows.tokens[1] = other.columns.tokens[1] = "cat";
+    for (const DrawingFormat format : kAllFormats) {
+      CHECK(encode(*drawing->on_page(page, ""), format) == encode(*make_drawing(other, DrawingFormat::Svg), format));
+      CHECK(encode(*drawing->on_page(figure.style, ""), format) == encode(*drawing, format));
+    }
+    CHECK(has(encode(*drawing->on_page(page, "Mine"), DrawingFormat::Svg), ">Mine<"));
+    // A note below it, and the maps of a page of several.
+    PanelsFigure panels{.title = "All", .subtitle = {}, .panels = {figure, figure}};
+    const auto noted = with_note(make_drawing(panels), "a note", false)->on_page(page, "");
+    const std::string svg = encode(*noted, DrawingFormat::Svg);
+    CHECK(has(svg, "fill=\"#14161a\""));
+    CHECK(count_of(svg, ">a note<") == 1);  // settings are left out: in the metadata alone
+    CHECK(count_of(svg, ">attention weight<") == 0);
+    CHECK(count_of(svg, ">cat<") == 4);
+    page.parts.settings = true;
+    const auto shown = with_note(make_drawing(panels), "a note", false)->on_page(page, "");
+    CHECK(count_of(encode(*shown, DrawingFormat::Svg), ">a note<") == 2);
+  }
+
+  TEST_CASE("what is painted for a screen is what the PNG has; squares show through where there is no ground") {
+    for (const bool is_transparent : {false, true}) {
+      HeatmapFigure figure = small_figure();
+      figure.style.is_transparent = is_transparent;
+      const auto drawing = make_drawing(figure, DrawingFormat::Png);
+      const Pixels painted = draw_pixels(drawing->size(), drawing->output(), [&](Canvas& canvas) { drawing->draw(canvas); });
+      const DecodedPng png(encode(*drawing, DrawingFormat::Png));
+      REQUIRE(png.width == static_cast<int>(painted.width));
+      REQUIRE(png.height == static_cast<int>(painted.height));
+      std::size_t same = 0;
+      for (std::size_t i = 0; i < png.pixels.size(); ++i) same += chart::pack(png.pixels[i]) == painted.rgba[i] ? 1U : 0U;
+      CHECK((same == png.pixels.size()) == !is_transparent);
+      CHECK(same > png.pixels.size() / 50);  // the cells
+      CHECK((painted.rgba.front() & 0xFF'FFFFU) == (is_transparent ? 0xEB'EBEBU : 0xFF'FFFFU));
+    }
+  }
+
   TEST_CASE("damaged figures have no session") {
     HeatmapFigure figure = small_figure();
     figure.session = "{\"headlight\": 1}";

@@ -10,6 +10,7 @@
 #include "app/state/field.h"
 #include "app/state/flow_settings.h"
 #include "app/state/logits_settings.h"
+#include "app/state/map_settings.h"
 #include "app/state/state.h"
 #include "app/state/state_json.h"
 #include "app/state/usage.h"
@@ -119,6 +120,14 @@ TEST_SUITE("cpu") {
     }
   }
 
+  TEST_CASE("colours that were fitted are read as the quantile in sessions, and where nobody chose them as the largest") {
+    const json old = {{"view", {{"color_range", "absolute"}}}};
+    CHECK(state_from_json(old).value()[kMapView.color_range] == ColorRange::Quantile);
+    CHECK(state_from_json(with_color_range(old, "largest")).value()[kMapView.color_range] == ColorRange::Largest);
+    CHECK(with_color_range(json::array({1}), "largest") == json::array({1}));
+    CHECK(State()[kMapView.color_range] == ColorRange::Largest);
+  }
+
   TEST_CASE("settings are in files under the names that files of before have") {
     // Path, what it is in a new state, and the names of its values.
     const std::string known = R"(dropout.probability 0.0
@@ -128,7 +137,7 @@ dropout.embeddings true
 dropout.branches true
 dropout.feed_forward true
 view.color_map "viridis" viridis magma cividis greys
-view.color_range "absolute" absolute row
+view.color_range "largest" largest row quantile
 view.color_spread "linear" linear sqrt log
 view.pooling "max" max mean
 view.row_names "written" written read

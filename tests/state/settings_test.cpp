@@ -63,7 +63,8 @@ TEST_SUITE("cpu") {
     settings.window = {.size = {800, 600}, .position = glm::ivec2(-5, 12), .is_maximized = true};
     settings.device = "llvmpipe";
     settings.export_directory = "/tmp/figures";
-    settings.panes = {.sidebar = 321.0F, .grid_fold = Fold::Folded, .is_mask_open = false};
+    settings.figure_look = R"({"width_mm": 84})";
+    settings.panes = {.sidebar = 321.0F, .grid_fold = Fold::Folded, .shows_details = true};
     settings.shows_welcome = false;
     settings.verifies_head = true;
     for (const char* id : {"command view.theme", "head encoder.1.2", "command view.theme"}) remember_choice(settings, id);

@@ -5,6 +5,9 @@
 
 #include "app/state/state.h"
 #include "app/state/state_json.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "support/temporary_directory.h"
 
 namespace view_pane_test {
 
@@ -105,6 +108,46 @@ TEST_SUITE("cpu") {
       CAPTURE(panes);
       CHECK(error_with_panes(panes).find("view.panes") != std::string::npos);
     }
+  }
+
+  TEST_CASE("a layout in a file has the views and their places, and nothing else") {
+    const TemporaryDirectory folder;
+    const std::filesystem::path file = folder.path() / "class.json";
+    State state;
+    REQUIRE(open_beside(state.view, state.view.panes, PaneEdge::Right, "lines"));
+    REQUIRE(open_beside(state.view, pane_with_keys(state.view), PaneEdge::Bottom, "steps"));
+    state.view.panes.share = 0.25F;
+    pane_with_keys(state.view).pinned = Selection{.block = {}, .head = 2};
+    save_layout(file, state.view);
+    State other;
+    other.text() = "another text";
+    other.view.theme = state.view.theme == Theme::Dark ? Theme::Light : Theme::Dark;
+    State expected = other;
+    expected.view.tab = state.view.tab;
+    expected.view.panes = state.view.panes;
+    load_layout(file, other.view);
+    CHECK(other == expected);
+
+    const auto refusal = [&](std::string_view content) -> std::string {
+      write_file_atomically(file, content);
+      try {
+        load_layout(file, other.view);
+      } catch (const Error& error) {
+        return error.what();
+      }
+      return "";
+    };
+    CHECK(refusal("{").find("class.json: not JSON") != std::string::npos);
+    CHECK(refusal("[]").find("class.json: the file: expected an object, found []") != std::string::npos);
+    CHECK(refusal(R"({"tab": "head"})").find("class.json: it is no layout") != std::string::npos);
+    CHECK(refusal(R"({"headlight_layout": 2})").find("class.json: a newer Headlight") != std::string::npos);
+    CHECK(refusal(R"({"headlight_layout": 1, "tab": 3})").find("class.json: tab: expected") != std::string::npos);
+    CHECK(refusal(R"({"headlight_layout": 1, "panes": {"parts": [{}, {}]}})").find("class.json: panes: exactly one pane") !=
+          std::string::npos);
+    CHECK(other == expected);
+    CHECK(refusal(R"({"headlight_layout": 1})").empty());
+    CHECK(other.view.panes == ViewPane());
+    CHECK(other.view.tab == kHeadView);
   }
 }
 

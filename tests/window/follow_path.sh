@@ -82,14 +82,14 @@ act() {
   sleep 0.3
 }
 
-# check PATTERN: saves the session until it says so, at most for 15 s.
+# check PATTERN: saves the session until it says so, at most for half a minute.
 check() {
   local pattern=$1 is_wanted=yes found
   if [ "${pattern#! }" != "$pattern" ]; then
     pattern=${pattern#! }
     is_wanted=no
   fi
-  for _ in $(seq 30); do
+  for _ in $(seq 60); do
     xdotool key ctrl+s
     sleep 0.5
     kill -0 "$viewer" 2>/dev/null || fail "the program has ended"

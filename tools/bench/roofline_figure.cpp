@@ -61,6 +61,10 @@ class RooflineDrawing final : public Drawing {
         plot_{.origin = {kMargin + kAxisLeft, kMargin + titles_.height()}, .size = {kPlotWidth, kPlotHeight}} {}
 
   glm::vec2 size() const override { return {width_, plot_.end().y + kAxisBelow + kMargin}; }
+  /// The benchmark writes it on this page alone.
+  std::unique_ptr<Drawing> on_page(const FigureStyle& /*page*/, const std::string& /*title*/) const override {
+    return nullptr;
+  }
   DrawingOutput output() const override { return output_of({.is_dark = figure_.is_dark}, figure_.title, {}); }
 
   std::string text() const override {

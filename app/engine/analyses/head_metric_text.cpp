@@ -31,7 +31,7 @@ constexpr std::array<HeadMetricText, kHeadMetrics> kTexts = {{
      .unit = "",
      .is_share = true},
     {.badge = "sink",
-     .sentence = "attends to the first token (sink)",
+     .sentence = "looks at the first token (sink)",
      .help = "Sink: the mean weight on the first token, which heads attend to that have nothing to do.",
      .unit = "",
      .is_share = true},
@@ -53,7 +53,7 @@ constexpr std::array<HeadMetricText, kHeadMetrics> kTexts = {{
      .is_share = false},
     {.badge = "",
      .sentence = "looks this far",
-     .help = "Distance: the mean number of tokens between a query and the keys that it looks at, \u03A3 A |i \u2212 j|.",
+     .help = "Distance: the mean number of tokens between a query and the keys that it attends to, \u03A3 A |i \u2212 j|.",
      .unit = " tokens",
      .is_share = false},
 }};
@@ -108,19 +108,17 @@ std::string badge_text(const HeadMetrics& metrics) {
   return fmt::format("{} {}", text_of(*metric).badge, metric_number(*metric, metrics.value(*metric)));
 }
 
-std::string head_sentence(const HeadRef& head, const HeadMetrics& metrics) {
-  const auto value = [&](HeadMetric metric) { return metric_number(metric, metrics.value(metric)); };
-  if (const std::optional<HeadMetric> metric = strongest_metric(metrics)) {
-    return fmt::format("{} {}: {}", name_of(head), text_of(*metric).sentence, value(*metric));
-  }
-  if (!metrics.value(HeadMetric::Sink)) return fmt::format("{} has weights that aren't numbers", name_of(head));
-  if (!metrics.value(HeadMetric::RelativeEntropy)) return fmt::format("{} has nothing to choose from", name_of(head));
-  if (!metrics.value(HeadMetric::PreviousToken)) {
-    return fmt::format("{}: sink {}, concentration {}", name_of(head), value(HeadMetric::Sink),
-                       value(HeadMetric::Concentration));
-  }
-  return fmt::format("{} shows no clear pattern: previous token {}, sink {}", name_of(head),
-                     value(HeadMetric::PreviousToken), value(HeadMetric::Sink));
+Sentence head_sentence(const HeadRef& head, const HeadMetrics& metrics, bool is_trained) {
+  const std::string name = name_of(head);
+  const auto value = [&](HeadMetric metric) { return number_word(metric_number(metric, metrics.value(metric))); };
+  if (const std::optional<HeadMetric> metric = strongest_metric(metrics); metric && is_trained)
+    return fmt::format("{} {}: {}", name, text_of(*metric).sentence, value(*metric));
+  if (!metrics.value(HeadMetric::Sink)) return name + " has weights that aren't numbers";
+  if (!metrics.value(HeadMetric::RelativeEntropy)) return name + " has nothing to choose from";
+  const bool is_of_two = !metrics.value(HeadMetric::PreviousToken);  // texts
+  return fmt::format("{} {}: {} {}, sink {}", name, is_trained ? "shows no clear pattern" : "has random weights",
+                     is_of_two ? "concentration" : "previous token",
+                     value(is_of_two ? HeadMetric::Concentration : HeadMetric::PreviousToken), value(HeadMetric::Sink));
 }
 
 NumberRef metric_origin(std::uint32_t batch, HeadMetric metric, const PatternScoring& scoring) {

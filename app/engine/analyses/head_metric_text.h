@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/shapes/sentence.h"
 #include "app/state/state.h"
 #include "app/state/transient.h"
 #include "evaluation/head_meter.h"
@@ -40,8 +41,9 @@ std::optional<evaluation::HeadMetric> strongest_metric(const evaluation::HeadMet
 /// Returns "prev 0.98"; empty where nothing is clear, and for attention that is spread evenly.
 std::string badge_text(const evaluation::HeadMetrics& metrics);
 
-/// Returns "L3H1 looks at the previous token: 0.98", or its largest numbers where nothing is clear.
-std::string head_sentence(const HeadRef& head, const evaluation::HeadMetrics& metrics);
+/// Returns "L3H1 looks at the previous token: 0.98", or its largest numbers where nothing is clear, or its weights are
+/// random.
+Sentence head_sentence(const HeadRef& head, const evaluation::HeadMetrics& metrics, bool is_trained = true);
 
 /// Return the reference by which the provenance of a metric's numbers can be shown: without head and value; or for one head,
 /// nullopt where the metric isn't defined.

@@ -21,11 +21,9 @@ DrawingTask draw_grid(const FigureSubject& subject, FigureNumbers& numbers) {
                            blocks.shape.batch > 1 ? fmt::format(", batch item {}", subject.matrix.batch) : ""));
   sheet.subtitle += "; a row for each layer, a column for each head";
   std::vector<std::pair<MatrixRef, std::string>> maps;
-  for (const model::BlockRef block : blocks.layers) {
-    for (const std::uint32_t head : blocks.heads) {
-      maps.emplace_back(MatrixRef{.block = block, .batch = subject.matrix.batch, .head = head, .stage = stage},
-                        head_name({.block = block, .head = head}));
-    }
+  for (const HeadRef& head : selected_heads(blocks)) {
+    maps.emplace_back(MatrixRef{.block = head.block, .batch = subject.matrix.batch, .head = head.head, .stage = stage},
+                      head_name(head));
   }
   co_await add_panels(sheet, numbers, blocks, maps, kGridEdge);
   sheet.across = blocks.heads.size();

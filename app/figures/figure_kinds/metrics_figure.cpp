@@ -14,10 +14,7 @@ DrawingTask draw_metric_maps(const FigureSubject& subject, FigureNumbers& number
   const auto result = co_await numbers.analysis(query);
   const auto* found = dynamic_cast<const HeadMetricsFound*>(result.get());
   if (found == nullptr) co_return nullptr;
-  std::vector<HeadRef> heads;
-  for (const model::BlockRef block : blocks.layers) {
-    for (const std::uint32_t head : blocks.heads) heads.push_back({.block = block, .head = head});
-  }
+  std::vector<HeadRef> heads = selected_heads(blocks);
   exporting::PanelsFigure page;
   begin_figure(
       page, subject, kMetricsFigure,

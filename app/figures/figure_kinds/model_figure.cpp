@@ -40,10 +40,7 @@ DrawingTask draw_model(const FigureSubject& subject, FigureNumbers& numbers) {
   const auto* found = dynamic_cast<const HeadMetricsFound*>(result.get());
   if (found == nullptr) co_return nullptr;
   const HeadChoices& choices = subject.options.choice.heads;
-  std::vector<HeadRef> all;
-  for (const model::BlockRef block : blocks.layers) {
-    for (const std::uint32_t head : blocks.heads) all.push_back({.block = block, .head = head});
-  }
+  const std::vector<HeadRef> all = selected_heads(blocks);
   const std::vector<HeadRef> listed = listed_heads(all, choices, found);
   std::vector<MatrixRef> matrices;
   for (const HeadRef& head : listed)

@@ -78,9 +78,76 @@ Evaluation read_in_pieces(attention::TileRequest whole, WhichRun of, std::size_t
   co_return tile;
 }
 
+/// The head whose largest weight is kept, so that other tiles of it need no further numbers.
+struct KeptLargest {
+  std::shared_ptr<HeadNormsCache> cache;  ///< null: none is kept
+  std::shared_ptr<const model::Network> network;
+  HeadNormsCache::Key key;
+};
+
+/// Sets Tile::largest. A row whose weight is on one key alone may see others, which the cells of some such rows say.
+Evaluation with_largest_weight(Evaluation evaluation, WhichRun of, attention::KeyRange queries, std::uint32_t keys,
+                               KeptLargest kept) {
+  constexpr float kAlone = 1.0F + 1e-6F;  // the largest l of a row with all of its weight on one key
+  constexpr std::size_t kMaxRowsRead = 16;
+  attention::Tile tile = co_await std::move(evaluation);
+  if (const auto known = kept.cache ? kept.cache->largest(kept.network.get(), kept.key) : std::nullopt) {
+    tile.largest = *known;
+    co_return tile;
+  }
+  const attention::TileRequest& request = tile.request;
+  const auto part = [&](std::uint32_t row, std::uint32_t rows, std::uint32_t columns) {
+    return attention::TileRequest{
+        .block = request.block, .batch = request.batch, .head = request.head, .row = row, .rows = rows, .columns = columns};
+  };
+  attention::Tile column;
+  const bool has_rows = request.row <= queries.begin && request.row + request.rows >= queries.end;
+  if (!has_rows) {
+    Reads reads{.of = of};
+    reads.tiles.push_back(part(queries.begin, queries.end - queries.begin, 1));
+    Answers read = co_await std::move(reads);
+    column = std::move(read.tiles.front());
+  }
+  const attention::Tile& all = has_rows ? tile : column;
+  const auto sees_more = [](std::span<const std::uint8_t> masked) { return std::ranges::count(masked, 0) > 1; };
+  float least_sum = std::numeric_limits<float>::infinity();
+  std::vector<std::uint32_t>
+      unknown;  // rows whose weight is on one key, of which the tile doesn't tell whether they see others
+  for (std::uint32_t row = queries.begin; row < queries.end && row - all.request.row < all.row_sum.size(); ++row) {
+    const float sum = all.row_sum[row - all.request.row];
+    const bool has_cells = request.is_exact() && !tile.masked.empty() && row - request.row < request.rows;
+    if (sum > kAlone) {
+      least_sum = std::min(least_sum, sum);
+    } else if (sum > 0.0F && has_cells &&
+               sees_more(
+                   std::span(tile.masked).subspan(std::size_t{row - request.row} * request.columns, request.columns))) {
+      least_sum = 1.0F;
+    } else if (sum > 0.0F && !(has_cells && request.columns == keys)) {
+      unknown.push_back(row);
+    }
+  }
+  Reads reads{.of = of};
+  const std::size_t step = std::max<std::size_t>(unknown.size() / kMaxRowsRead, 1);
+  for (std::size_t i = 0; i < unknown.size() && least_sum > 1.0F; i += step)
+    reads.tiles.push_back(part(unknown[i], 1, keys));
+  if (!reads.tiles.empty()) {
+    const Answers read = co_await std::move(reads);
+    for (const attention::Tile& row : read.tiles) least_sum = sees_more(row.masked) ? 1.0F : least_sum;
+  }
+  tile.largest = 1.0F / least_sum;
+  if (kept.cache) kept.cache->keep_largest(kept.network.get(), kept.key, tile.largest);
+  co_return tile;
+}
+
 EvaluationSubject::Side side_of(const inference::Run& run) {
   EvaluationSubject::Side side{.network = run.inputs().network, .interventions = run.inputs().interventions};
-  for (const model::BlockRef block : run.blocks()) side.versions[block] = run.version(block);
+  for (const model::BlockRef block : run.blocks()) {
+    side.versions[block] = run.version(block);
+    const model::TokenBatch& tokens = run.inputs().input.queries(block.kind);
+    std::vector<attention::KeyRange>& queries = side.queries[block.kind];
+    for (std::uint32_t item = static_cast<std::uint32_t>(queries.size()); item < tokens.lengths.size(); ++item)
+      queries.emplace_back(tokens.start(item), tokens.end(item));
+  }
   if (const auto* aligned = dynamic_cast<const inference::AlignedRun*>(&run)) side.pairs = aligned->pairs();
   return side;
 }
@@ -88,7 +155,21 @@ EvaluationSubject::Side side_of(const inference::Run& run) {
 }  // namespace
 
 Evaluation stage_tile(const TileQuery& query, const EvaluationSubject& subject) {
-  return read_in_pieces(stage_request(query), subject.of, subject.most_cells);
+  Evaluation tile = read_in_pieces(stage_request(query), subject.of, subject.most_cells);
+  if (quantity(query.quantity).stage != attention::Stage::Weights || !subject.norms) return tile;
+  const inference::BlockShape& shape = subject.shapes.at(query.block);
+  attention::KeyRange queries(shape.queries);
+  const auto known = subject.run.queries.find(query.block.kind);
+  if (known != subject.run.queries.end() && query.batch < known->second.size()) queries = known->second[query.batch];
+  if (queries.begin >= queries.end || queries.end > shape.queries) queries = shape.queries;
+  KeptLargest kept;
+  if (const auto version = subject.run.versions.find(query.block);
+      version != subject.run.versions.end() && !subject.own_pass) {
+    kept = {.cache = subject.norms,
+            .network = subject.run.network,
+            .key = {.block = query.block, .batch = query.batch, .head = query.head, .version = version->second}};
+  }
+  return with_largest_weight(std::move(tile), subject.of, queries, shape.keys, std::move(kept));
 }
 
 EvaluationSubject subject_of(const Runs& runs) {

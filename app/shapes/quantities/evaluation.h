@@ -14,6 +14,7 @@ namespace headlight::app {
 struct EvaluationSubject {
   struct Side {
     std::shared_ptr<const model::Network> network = {};
+    std::map<model::BlockKind, std::vector<attention::KeyRange>> queries = {};  ///< [item] real ones
     inference::Interventions interventions = {};
     std::map<model::BlockRef, std::uint64_t> versions = {};  ///< Run::version
     /// Only the baseline has these pairs, where its text has other tokens than the run's: they name the tokens that

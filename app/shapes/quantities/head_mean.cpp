@@ -69,6 +69,8 @@ void Strip::add_row_statistics(double heads, attention::Tile& tile) const {
   for (std::uint32_t r = 0; r < rows; ++r) {
     const auto begin = sums.begin() + static_cast<std::ptrdiff_t>(std::size_t{r} * columns);
     const double largest = *std::max_element(begin, begin + columns) / heads;
+    if (std::ranges::count(std::span(masked).subspan(std::size_t{r} * columns, columns), 0) > 1)
+      tile.largest = std::max(tile.largest, static_cast<float>(largest));
     tile.row_max.push_back(0.0F);
     tile.row_sum.push_back(largest > 0.0 ? static_cast<float>(1.0 / largest) : 0.0F);
   }

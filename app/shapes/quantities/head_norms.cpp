@@ -97,9 +97,20 @@ void HeadNormsCache::forget_old_versions(const Key& key) {
 }
 
 void HeadNormsCache::keep_only(std::span<const model::Layers* const> layers) {
-  std::erase_if(entries_, [&](const auto& entry) {
-    return std::ranges::find(layers, entry.second.norms->network()->layers.get()) == layers.end();
-  });
+  const auto is_other = [&](const model::Layers* of) { return std::ranges::find(layers, of) == layers.end(); };
+  std::erase_if(entries_, [&](const auto& entry) { return is_other(entry.second.norms->network()->layers.get()); });
+  std::erase_if(largest_, [&](const auto& entry) { return is_other(entry.first.first); });
+}
+
+std::optional<float> HeadNormsCache::largest(const model::Network* network, const Key& key) const {
+  const auto known = largest_.find({network->layers.get(), key});
+  return known == largest_.end() ? std::nullopt : std::optional(known->second);
+}
+
+void HeadNormsCache::keep_largest(const model::Network* network, const Key& key, float largest) {
+  constexpr std::size_t kMostKept = 16'384;  // half a megabyte
+  if (largest_.size() >= kMostKept) largest_.clear();
+  largest_.insert_or_assign({network->layers.get(), key}, largest);
 }
 
 void HeadNormsCache::evict() {

@@ -67,10 +67,10 @@ class HeadNormsCache {
                                   const attention::BlockShape& shape);
   /// Forgets what isn't of these layers: norms keep the network whose weights they read, with its mapped files.
   void keep_only(std::span<const model::Layers* const> layers);
-  void clear() { entries_.clear(); }
+  void clear() { entries_.clear(), largest_.clear(); }
   std::size_t size() const { return entries_.size(); }
 
- private:
+  /// A head in one state of its values: `version` as find() takes it.
   struct Key {
     model::BlockRef block;
     std::uint32_t batch = 0, head = 0;
@@ -78,6 +78,11 @@ class HeadNormsCache {
 
     auto operator<=>(const Key&) const = default;
   };
+  /// Returns the head's Tile::largest of `network`, which its tiles share; none: it wasn't kept, or long ago.
+  std::optional<float> largest(const model::Network* network, const Key& key) const;
+  void keep_largest(const model::Network* network, const Key& key, float largest);
+
+ private:
   struct Entry {
     std::shared_ptr<HeadNorms> norms;
     std::uint64_t used_at = 0;  ///< uses_ then
@@ -87,6 +92,7 @@ class HeadNormsCache {
   void evict();
 
   std::map<Key, Entry> entries_;
+  std::map<std::pair<const model::Layers*, Key>, float> largest_;
   std::uint64_t uses_ = 0;
 };
 

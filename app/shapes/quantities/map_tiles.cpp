@@ -165,6 +165,7 @@ attention::Tile reduce(const TileQuery& query, const std::vector<const attention
         if (has_mask && !part->is_masked(row, column)) tile.masked[at] = 0;
       }
     }
+    tile.largest = std::max(tile.largest, part->largest);
     if (from.column != query.column) continue;  // the rows' statistics come with the left parts
     tile.row_max.insert(tile.row_max.end(), part->row_max.begin(), part->row_max.end());
     tile.row_sum.insert(tile.row_sum.end(), part->row_sum.begin(), part->row_sum.end());

@@ -19,12 +19,17 @@ void pool_sides(TileQuery& query, glm::uvec2 most) {
   query.pooled_columns = columns == query.pool ? 0 : columns;
 }
 
+bool has_matrix(const inference::BlockShape& shape, QuantityId of) {
+  return quantity(of).shape(shape).has_value() && (quantity(of).unit != "norm" || shape.has_values);
+}
+
 bool is_inside(const TileQuery& query, const BlockShapes& shapes) {
   const auto found = shapes.find(query.block);
   if (found == shapes.end() || query.quantity.index() >= quantities().size()) return false;
   const Quantity& asked = quantity(query.quantity);
   const inference::BlockShape& shape = found->second;
   const auto extent = asked.shape(shape);
+  if (!has_matrix(shape, query.quantity)) return false;
   const bool has_head = asked.scope != Scope::Head || query.head < shape.heads;
   const bool can_sample = query.quantity == QuantityId(attention::Stage::Weights) ||
                           query.quantity == difference_of(QuantityId(attention::Stage::Weights));

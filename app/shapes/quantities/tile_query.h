@@ -39,6 +39,9 @@ struct TileQuery {
 /// columns, y along the rows. At least 1 of each.
 void pool_sides(TileQuery& query, glm::uvec2 most);
 
+/// Has a block of this shape a matrix of the quantity? A capture may have weights alone, without the values that norms need.
+bool has_matrix(const inference::BlockShape& shape, QuantityId of);
+
 /// Does the query lie inside its matrix, in runs of these shapes?
 bool is_inside(const TileQuery& query, const BlockShapes& shapes);
 

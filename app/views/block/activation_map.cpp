@@ -1,6 +1,5 @@
 #include "app/views/block/activation_map.h"
 
-#include "app/shapes/table.h"
 #include "app/state/block_settings.h"
 #include "app/state/map_settings.h"
 #include "app/widgets/cells/arithmetic.h"
@@ -15,7 +14,7 @@ constexpr std::size_t kListedDimensions = 6, kListedMassive = 6;
 
 std::string token_name(const Frame& frame, std::uint32_t token) {
   const Selection& selection = frame.state.selection;
-  return frame.result.input->queries(selection.block.kind).name(selection.batch, token);
+  return shown_queries(frame).name(selection.batch, token);
 }
 
 std::string state_name(std::size_t state) {
@@ -127,6 +126,7 @@ void ActivationMap::draw_tools(Frame& frame, const LargestActivations* found) co
   draw_copy_button(frame, "block.copy", "Copies the largest number of each token and layer with its dimension as CSV.",
                    found != nullptr);
   if (found) copy_when_asked(frame, [&] { return csv(table_of(frame, *found)); });
+  place_sentence(frame);
 }
 
 void ActivationMap::draw(Frame& frame) {
@@ -136,7 +136,7 @@ void ActivationMap::draw(Frame& frame) {
   const Analysed* answer = frame.ask(LargestActivationsQuestion{
       {.kind = is_encoder ? model::BlockKind::EncoderSelf : model::BlockKind::DecoderSelf, .batch = selection.batch}});
   const auto* found = answer ? answer->as<LargestActivations>() : nullptr;
-  const model::TokenBatch& tokens = frame.result.input->queries(selection.block.kind);
+  const model::TokenBatch& tokens = shown_queries(frame);
   if (found && found->end() > tokens.length) found = nullptr;  // of the text before
   draw_tools(frame, found);
   if (!found || found->states.empty()) return write_missing(frame, answer);
@@ -167,6 +167,12 @@ void ActivationMap::draw(Frame& frame) {
                             },
                         .selected = selected,
                         .kind = GridKind::TextRows});
+  const std::size_t state = click.hovered ? click.hovered->column : found->states.size() - 1;
+  const LayerActivations& layer = found->states[state];
+  if (const Activation* x = click.hovered ? &layer.largest[click.hovered->row] : layer.top.empty() ? nullptr : &layer.top[0])
+    frame.says = fmt::format("The number of {} that is farthest from 0, {}, is {}, of dimension {}.",
+                             token_word(token_name(frame, x->token)), state_name(state),
+                             number_word(write_number(double{x->value})), x->dimension);
   if (!click.cell || click.cell->column == 0) return;
   model::BlockRef block = selection.block;
   block.layer.value = static_cast<std::uint32_t>(click.cell->column - 1);

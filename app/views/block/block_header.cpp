@@ -1,4 +1,4 @@
-#include "app/views/block/block_flow.h"
+#include "app/views/block/block_parts.h"
 
 #include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
@@ -7,11 +7,10 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kHeaderHeight = 79.0F;
-constexpr float kSentenceLine = 15.0F;
+constexpr float kHeaderHeight = 88.0F;
 constexpr float kChartWidth = 230.0F;
 constexpr float kMinChartRoom = 620.0F;  // narrower: no chart
-// The sizes of a low header: its height without the sentence, the top of its second line, and the width of the heads there.
+// The sizes of a low header: its height, the top of its second line, and the width of the heads there.
 constexpr float kLowHeader = 54.0F, kLowAbout = 34.0F, kLowHeads = 240.0F;
 constexpr float kHeaderGap = 16.0F;
 
@@ -58,27 +57,12 @@ void draw_head_row(Frame& frame, const HeadSubject& subject, glm::vec2 at, float
       "Query heads over the KV heads that they read: blue queries, red keys, green values. A click selects a head.");
 }
 
-/// Writes what the flow shows, in one sentence. Returns its height.
-float draw_sentence(Frame& frame, glm::vec2 at, float width, bool has_residual) {
-  std::string text = "Arrows lead from a matrix to what it makes";
-  text += has_residual ? "; attention and the MLP add their outputs to the residual stream." : ".";
-  ImFont* font = frame.ui.fonts().small;
-  const std::vector<std::string> lines = break_lines(font, text, width);
-  const float height = kSentenceLine * static_cast<float>(lines.size());
-  frame.mark("block.about", {.origin = at, .size = {width, height}});
-  for (const std::string& line : lines) {
-    put_text(font, at, frame.ui.theme().text_dim, line);
-    at.y += kSentenceLine;
-  }
-  return height;
-}
-
 }  // namespace
 
 void draw_block_header(Frame& frame, const HeadSubject& subject, std::uint32_t token, bool is_low) {
   const shell::FontSet& fonts = frame.ui.fonts();
-  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
-  const float width = ImGui::GetContentRegionAvail().x;
+  const glm::vec2 at = cursor_position();
+  const float width = width_left();
   const bool has_chart = !is_low && width >= kMinChartRoom;
   const inference::BlockShape& shape = subject.geometry.shape;
   draw_view_title(frame,
@@ -97,7 +81,7 @@ void draw_block_header(Frame& frame, const HeadSubject& subject, std::uint32_t t
   float text_room = width - (beside > 0.0F ? beside + kHeaderGap : 0.0F);
   if (is_low) ImGui::SetCursorScreenPos(at + glm::vec2(0.0F, kLowAbout));
   if (!has_chart) {
-    const glm::vec2 line = to_glm(ImGui::GetCursorScreenPos());
+    const glm::vec2 line = cursor_position();
     text_room -= draw_largest_link(frame, line + glm::vec2(text_room, 0.0F)) + kHeaderGap;
     ImGui::SetCursorScreenPos(line);
   }
@@ -105,16 +89,16 @@ void draw_block_header(Frame& frame, const HeadSubject& subject, std::uint32_t t
   if (is_low) {
     draw_head_row(frame, subject, at + glm::vec2(width - heads, kLowAbout - 3.0F), kLowHeads);
   } else {
-    draw_head_row(frame, subject, at + glm::vec2(0.0F, kHeaderHeight - 23.0F),
+    draw_head_row(frame, subject, at + glm::vec2(0.0F, kHeaderHeight - 32.0F),
                   width - (has_chart ? kChartWidth + kHeaderGap : 0.0F));
   }
   if (has_chart) {
     draw_residual_chart(frame, {.origin = {at.x + width - kChartWidth, at.y}, .size = {kChartWidth, kHeaderHeight}}, token);
   }
   const float above = is_low ? kLowHeader : kHeaderHeight;
-  const float sentence = draw_sentence(frame, at + glm::vec2(0.0F, above), width, shape.has_residual);
   ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy(ImVec2(width, above + sentence));
+  ImGui::Dummy(ImVec2(width, above - ImGui::GetStyle().ItemSpacing.y));
+  place_sentence(frame);
 }
 
 }  // namespace headlight::app

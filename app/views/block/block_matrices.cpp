@@ -1,9 +1,9 @@
-#include "app/views/block/block_flow.h"
+#include "app/views/block/block_parts.h"
 
-#include "app/state/comparison.h"
+#include "app/widgets/arithmetic_strip.h"
 #include "app/widgets/cell_numbers.h"
-#include "app/widgets/cells/step_matrix.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/origin_dialog.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 
@@ -12,67 +12,37 @@ namespace {
 
 using attention::Stage;
 
-constexpr std::uint32_t kSafePool = 64;  // llvmpipe ends a shader's loops early
 constexpr std::uint32_t kPlace = 0xB10C;
-constexpr float kCellWidth = 46.0F;
-constexpr float kCellHeight = 19.0F;
+constexpr glm::vec2 kCell(46.0F, 19.0F);
 constexpr float kGutter = 96.0F;
 constexpr float kTicks = 17.0F;
 constexpr std::uint32_t kAligned = 16;  // the asked region changes every so many cells of scrolling
 
-TileQuery compared(const Frame& frame, const TileQuery& query) {
-  return compares_matrices(frame) ? frame.compared(query) : query;
-}
-
-TileQuery stage_query(const Frame& frame, const BlockNode& node, const chart::Region& region) {
-  return compared(frame, tile_of(frame, node.stage, region));
-}
-
-void color_stage(const Frame& frame, shell::HeatmapImage& image, Stage stage, const ShownTile& shown) {
-  if (stage == Stage::FfnGates && !compares_matrices(frame)) {
-    set_share_colors(image, frame.state, shown.facts->range);
-  } else if (stage == Stage::Weights && !compares_matrices(frame)) {
-    set_weight_colors(image, frame.state, shown, false);
-  } else {
-    set_difference_colors(image, shown.facts->range, 1e-6F);
-  }
-}
-
 /// Returns the region of the matrix in sight, widened so that it changes seldom.
-chart::Region region_in_sight(std::uint32_t rows, std::uint32_t columns, glm::vec2 scrolled, glm::vec2 room) {
-  const auto first = [](float at, float cell) {
-    return static_cast<std::uint32_t>(std::max(at / cell, 0.0F)) / kAligned * kAligned;
-  };
-  const auto end = [](float at, float cell, std::uint32_t count) {
-    return std::min((static_cast<std::uint32_t>(std::max(at / cell, 0.0F)) / kAligned + 1) * kAligned, count);
-  };
-  chart::Region region;
-  region.row = std::min(first(scrolled.y, kCellHeight), rows - 1);
-  region.column = std::min(first(scrolled.x, kCellWidth), columns - 1);
-  region.rows = std::max(end(scrolled.y + room.y, kCellHeight, rows), region.row + 1) - region.row;
-  region.columns = std::max(end(scrolled.x + room.x, kCellWidth, columns), region.column + 1) - region.column;
-  return region;
+chart::Region region_in_sight(glm::uvec2 count, glm::vec2 scrolled, glm::vec2 room) {
+  const auto aligned = [](glm::vec2 at) { return glm::uvec2(glm::max(at / kCell, 0.0F)) / kAligned; };
+  const glm::uvec2 first = glm::min(aligned(scrolled) * kAligned, count - 1U);
+  const glm::uvec2 end = glm::max(glm::min((aligned(scrolled + room) + 1U) * kAligned, count), first + 1U);
+  return {.row = first.y, .rows = end.y - first.y, .column = first.x, .columns = end.x - first.x};
 }
 
 /// Draws the cells in sight of an unfolded matrix, with their numbers.
 void draw_cells(Frame& frame, const BlockNode& node, const chart::Region& region, glm::vec2 origin) {
-  const chart::Rect area{.origin = origin + glm::vec2(region.column, region.row) * glm::vec2(kCellWidth, kCellHeight),
-                         .size = glm::vec2(region.columns, region.rows) * glm::vec2(kCellWidth, kCellHeight)};
-  const ShownTile shown = find_tile(frame, stage_query(frame, node, region));
+  const chart::Rect area{.origin = origin + glm::vec2(region.column, region.row) * kCell,
+                         .size = glm::vec2(region.columns, region.rows) * kCell};
+  const ShownTile shown = find_tile(frame, node_cells(frame, node, region));
   if (!shown.tile) return fill_rect(area, frame.ui.theme().missing);
   shell::HeatmapImage image = heatmap_of(shown, kPlace, frame.ui.theme());
   image.area = area;
-  color_stage(frame, image, node.stage, shown);
-  frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
+  color_matrix(frame, image, shown);
+  draw_heatmap(frame, image);
   draw_cell_numbers(frame, image, *shown.tile);
   draw_weight_marks(frame, image, *shown.tile);
 }
 
 const model::TokenBatch* row_tokens(const Frame& frame, const BlockNode& node) {
   if (!frame.result.input) return nullptr;
-  const model::BlockKind kind = frame.state.selection.block.kind;
-  const bool has_key_rows = StepMatrix(node.stage).has_key_rows();
-  return has_key_rows ? &frame.result.input->keys(kind) : &frame.result.input->queries(kind);
+  return StepMatrix(node.stage).has_key_rows() ? &shown_keys(frame) : &shown_queries(frame);
 }
 
 void draw_labels(const Frame& frame, const BlockNode& node, const chart::Region& region, glm::vec2 corner, glm::vec2 cells,
@@ -85,7 +55,7 @@ void draw_labels(const Frame& frame, const BlockNode& node, const chart::Region&
   const model::TokenBatch* tokens = row_tokens(frame, node);
   list->PushClipRect(ImVec2(corner.x, corner.y + kTicks), ImVec2(corner.x + kGutter, corner.y + room.y), true);
   for (std::uint32_t row = region.row; row < region.row + region.rows; ++row) {
-    const float y = cells.y + static_cast<float>(row) * kCellHeight + 2.0F;
+    const float y = cells.y + static_cast<float>(row) * kCell.y + 2.0F;
     const std::string index = fmt::format("{}", row);
     put_text(fonts.mono_small, {corner.x, y}, has_key_rows ? theme.key : theme.query, index);
     if (!tokens) continue;
@@ -96,100 +66,17 @@ void draw_labels(const Frame& frame, const BlockNode& node, const chart::Region&
   list->PushClipRect(ImVec2(corner.x + kGutter, corner.y), ImVec2(corner.x + room.x, corner.y + kTicks), true);
   for (std::uint32_t column = region.column; column < region.column + region.columns; ++column) {
     const std::string index = fmt::format("{}", column);
-    const float x = cells.x + (static_cast<float>(column) + 0.5F) * kCellWidth - text_width(fonts.mono_small, index) * 0.5F;
+    const float x = cells.x + (static_cast<float>(column) + 0.5F) * kCell.x - text_width(fonts.mono_small, index) * 0.5F;
     put_text(fonts.mono_small, {std::round(x), corner.y + 1.0F}, is_map ? theme.key : theme.text_dim, index);
   }
   list->PopClipRect();
 }
 
-}  // namespace
-
-bool compares_matrices(const Frame& frame) {
-  return frame.shows_difference() && !compares_capture_with_network(frame.state);
-}
-
-TileQuery node_query(const Frame& frame, const HeadSubject& subject, const BlockNode& node, glm::vec2 area) {
-  if (node.stage == Stage::Weights) {
-    const float edge = std::max(area.x, area.y);
-    TileQuery query = compared(frame, thumbnail_request(frame, subject.block, frame.state.selection.head, edge));
-    query.sampled_rows = 0;  // one map is exact at any length
-    const inference::BlockShape& shape = frame.result.shapes.at(subject.block);
-    query.row = query.column = 0;
-    query.rows = shape.queries;  // with padding, as the matrices beside it have
-    query.columns = shape.keys;
-    return query;
-  }
-  TileQuery query = stage_query(frame, node, {.rows = node.rows, .columns = node.columns});
-  const glm::uvec2 pixels(glm::max(area * frame.ui.scale(), glm::vec2(1.0F)));
-  pool_sides(query, pixels);  // vectors of a long text are few columns beside many tokens
-  const std::uint32_t columns = std::min(query.column_pool(), kSafePool);
-  query.pool = std::min(query.pool, kSafePool);
-  query.pooled_columns = columns == query.pool ? 0 : columns;  // a square's tile is the one that other views ask for
-  return query;
-}
-
-bool draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode& node, const chart::Rect& area,
-                       const chart::Rect& clip, std::uint32_t place) {
-  const shell::Theme& theme = frame.ui.theme();
-  shell::HeatmapImage image;
-  const ShownTile shown = find_tile(frame, node_query(frame, subject, node, area.size));
-  if (shown.tile) {
-    image = heatmap_of(shown, place, theme);
-    color_stage(frame, image, node.stage, shown);
-  }
-  if (image.values.empty()) {
-    fill_rect(area, theme.missing);
-    return false;
-  }
-  image.area = area;
-  image.clip = clip;
-  image.grid_from = 1e6F;
-  frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
-  return true;
-}
-
-std::optional<attention::Cell> draw_unfolded(Frame& frame, const BlockNode& node,
-                                             const std::optional<attention::Cell>& marked) {
-  if (node.rows == 0 || node.columns == 0) return std::nullopt;
-  const glm::vec2 corner = to_glm(ImGui::GetCursorScreenPos());
-  const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
-  ImGui::SetCursorScreenPos(corner + glm::vec2(kGutter, kTicks));
-  ImGui::BeginChild("cells", glm::max(room - glm::vec2(kGutter, kTicks), glm::vec2(16.0F)), false,
-                    ImGuiWindowFlags_HorizontalScrollbar);
-  const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos());
-  const glm::vec2 scrolled(ImGui::GetScrollX(), ImGui::GetScrollY());
-  const chart::Region region = region_in_sight(node.rows, node.columns, scrolled, to_glm(ImGui::GetWindowSize()));
-  draw_cells(frame, node, region, origin);
-  frame.mark("block.cells", window_rect());
-  std::optional<attention::Cell> hovered;
-  const glm::vec2 at = (to_glm(ImGui::GetIO().MousePos) - origin) / glm::vec2(kCellWidth, kCellHeight);
-  const bool is_inside =
-      at.x >= 0.0F && at.y >= 0.0F && at.x < static_cast<float>(node.columns) && at.y < static_cast<float>(node.rows);
-  if (ImGui::IsWindowHovered() && is_inside) {
-    hovered = attention::Cell{.query = static_cast<std::uint32_t>(at.y), .key = static_cast<std::uint32_t>(at.x)};
-  }
-  const std::optional<attention::Cell> outlined = hovered ? hovered : marked;
-  if (outlined) {
-    const glm::vec2 low = origin + glm::vec2(outlined->key, outlined->query) * glm::vec2(kCellWidth, kCellHeight);
-    outline_rect(low - 1.0F, low + glm::vec2(kCellWidth + 1.0F, kCellHeight + 1.0F), frame.ui.theme().text, 2.0F, 2.0F);
-  }
-  ImGui::Dummy(ImVec2(static_cast<float>(node.columns) * kCellWidth, static_cast<float>(node.rows) * kCellHeight));
-  ImGui::EndChild();
-  draw_labels(frame, node, region, corner, origin, room);
-  return hovered;
-}
-
-Arithmetic explain_node(Frame& frame, const HeadSubject& subject, const BlockNode& node, attention::Cell cell) {
-  const Selection& selection = frame.state.selection;
-  TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
-  return explain_cell(question_about(frame, subject, node.stage, cell), numbers);
-}
-
+/// Returns "query 2 “short” · key 5 “first”", or the token and the component.
 std::string describe_cell(const Frame& frame, const BlockNode& node, attention::Cell cell) {
   if (!frame.result.input) return {};
-  const model::BlockKind kind = frame.state.selection.block.kind;
-  const model::TokenBatch& queries = frame.result.input->queries(kind);
-  const model::TokenBatch& keys = frame.result.input->keys(kind);
+  const model::TokenBatch& queries = shown_queries(frame);
+  const model::TokenBatch& keys = shown_keys(frame);
   if (attention::is_map(node.stage)) {
     return fmt::format("query {} “{}” · key {} “{}”", cell.query, token_name(frame, queries, cell.query), cell.key,
                        token_name(frame, keys, cell.key));
@@ -197,6 +84,57 @@ std::string describe_cell(const Frame& frame, const BlockNode& node, attention::
   const bool has_key_rows = StepMatrix(node.stage).has_key_rows();
   return fmt::format("token {} “{}” · component {}", cell.query,
                      token_name(frame, has_key_rows ? keys : queries, cell.query), cell.key);
+}
+
+}  // namespace
+
+std::optional<attention::Cell> draw_unfolded(Frame& frame, const BlockNode& node,
+                                             const std::optional<attention::Cell>& marked) {
+  if (node.rows == 0 || node.columns == 0) return std::nullopt;
+  const glm::vec2 corner = cursor_position();
+  const glm::vec2 room = region_left();
+  ImGui::SetCursorScreenPos(corner + glm::vec2(kGutter, kTicks));
+  ImGui::BeginChild("cells", glm::max(room - glm::vec2(kGutter, kTicks), glm::vec2(16.0F)), false,
+                    ImGuiWindowFlags_HorizontalScrollbar);
+  const glm::vec2 origin = cursor_position();
+  const glm::vec2 scrolled(ImGui::GetScrollX(), ImGui::GetScrollY());
+  const chart::Region region = region_in_sight({node.columns, node.rows}, scrolled, window_rect().size);
+  draw_cells(frame, node, region, origin);
+  frame.mark("block.cells", window_rect());
+  std::optional<attention::Cell> hovered;
+  const glm::vec2 at = (pointer_position() - origin) / kCell;
+  const bool is_inside =
+      at.x >= 0.0F && at.y >= 0.0F && at.x < static_cast<float>(node.columns) && at.y < static_cast<float>(node.rows);
+  if (ImGui::IsWindowHovered() && is_inside) {
+    hovered = attention::Cell{.query = static_cast<std::uint32_t>(at.y), .key = static_cast<std::uint32_t>(at.x)};
+  }
+  const std::optional<attention::Cell> outlined = hovered ? hovered : marked;
+  if (outlined) {
+    const glm::vec2 low = origin + glm::vec2(outlined->key, outlined->query) * kCell;
+    outline_rect(low - 1.0F, low + kCell + 1.0F, frame.ui.theme().text, 2.0F, 2.0F);
+  }
+  ImGui::Dummy(glm::vec2(node.columns, node.rows) * kCell);
+  ImGui::EndChild();
+  draw_labels(frame, node, region, corner, origin, room);
+  return hovered;
+}
+
+void draw_cell_strip(Frame& frame, const HeadSubject& subject, const BlockNode* node, attention::Cell cell, float height,
+                     bool& shows_all_terms) {
+  if (!node) return draw_arithmetic_strip(frame, {.height = height}, shows_all_terms);
+  const Selection& selection = frame.state.selection;
+  TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
+  const Arithmetic arithmetic = explain_cell(question_about(frame, subject, node->stage, cell), numbers);
+  const NumberRef number = number_of(frame, node->id(), cell, arithmetic.result);
+  frame.transient.pointed_number = number;
+  draw_arithmetic_strip(frame,
+                        {.arithmetic = &arithmetic,
+                         .title = node->quantity().title.c_str(),
+                         .color = color_of_node(*node, frame.ui.theme()),
+                         .tokens = describe_cell(frame, *node, cell),
+                         .height = height,
+                         .number = number},
+                        shows_all_terms);
 }
 
 }  // namespace headlight::app

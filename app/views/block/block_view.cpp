@@ -1,15 +1,12 @@
 #include "app/views/view.h"
 
-#include "app/state/map_settings.h"
-
 #include "app/state/block_settings.h"
 #include "app/state/comparison.h"
+#include "app/state/map_settings.h"
 #include "app/views/block/activation_map.h"
-#include "app/views/block/block_flow.h"
-#include "app/widgets/arithmetic_strip.h"
+#include "app/views/block/block_parts.h"
 #include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/origin_dialog.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 #include "export/figures.h"
@@ -22,6 +19,7 @@ struct BlockFigure {
   BlockPlan plan;
   std::vector<std::shared_ptr<const attention::Tile>> tiles;  ///< [node]; null: not known yet
   std::vector<chart::Rgb> colors;                             ///< [node]
+  std::vector<float> reaches;                                 ///< [node] shared_reach()
   bool is_compared = false;
   std::string title = {}, subtitle = {};
   chart::ColorMap color_map = chart::ColorMap::Viridis;
@@ -30,21 +28,24 @@ struct BlockFigure {
 
 constexpr glm::vec2 kDiagram{1'180.0F, 680.0F};  // units
 
-exporting::FigureStyle style_of(const BlockNode& node, chart::ColorMap color_map, bool is_compared) {
+exporting::FigureStyle style_of(const BlockNode& node, chart::ColorMap color_map, bool is_compared, float reach) {
   exporting::FigureStyle style;
   style.scale = chart::ScaleKind::Maximum;
   style.color_map = color_map;
+  if (reach > 0.0F) style.limits = {.low = -reach, .high = reach};
   return node.stage == attention::Stage::Weights && !is_compared ? style : exporting::diverging(style);
 }
 
 /// Asks for the layer's matrices as they are drawn in a flow of this size.
 BlockFigure keep_block(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, glm::vec2 room) {
-  BlockFigure kept{.plan = plan, .tiles = {}, .colors = {}, .is_compared = compares_matrices(frame)};
+  BlockFigure kept{.plan = plan, .tiles = {}, .colors = {}, .reaches = {}, .is_compared = compares_matrices(frame)};
   const shell::Theme& theme = shell::theme_of(shell::ThemeKind::Light);  // the paper is white
   const BlockLayout layout = lay_out_block(plan, {.origin = {0.0F, 0.0F}, .size = room});
   for (const PlacedNode& placed : layout.nodes) {
     const BlockNode& node = plan.nodes[placed.node];
-    const EngineTile* known = frame.ask(node_query(frame, subject, node, placed.cells.size));
+    const TileQuery query = node_query(frame, subject, node, placed.cells.size);
+    const EngineTile* known = frame.ask(query);
+    kept.reaches.push_back(shared_reach(frame, query));
     kept.tiles.push_back(known == nullptr ? nullptr : known->tile);
     kept.colors.push_back(chart::unpack(role_color(node.quantity().role, theme)));
   }
@@ -78,7 +79,7 @@ std::unique_ptr<exporting::Drawing> make_block_figure(const BlockFigure& kept) {
     const std::shared_ptr<const attention::Tile>& tile = kept.tiles[placed.node];
     if (!tile) return nullptr;  // computed soon
     drawn.map = exporting::make_map(*tile);
-    drawn.style = style_of(node, kept.color_map, kept.is_compared);
+    drawn.style = style_of(node, kept.color_map, kept.is_compared, kept.reaches[placed.node]);
     figure.nodes.push_back(std::move(drawn));
   }
   float bottom = 0.0F;
@@ -104,18 +105,18 @@ struct BlockViewState {
   BlockFigure figure;                       ///< of the last frame
 };
 
-inline constexpr float kWalkControlsHeight = 34.0F;
+constexpr float kWalkControlsHeight = 34.0F;
 
 /// Draws "softmax → attention weights": a formula, cut as text where it has no room.
 void draw_step(Frame& frame, const std::string& step) {
   const shell::FontSet& fonts = frame.ui.fonts();
-  const float room = ImGui::GetContentRegionAvail().x;
+  const float room = width_left();
   const glm::vec2 size = measure_math(fonts, fonts.small, step);
   if (size.x > room) {
     write_text(fonts.small, frame.ui.theme().text_dim, fit_text(fonts.small, step, room));
     return;
   }
-  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
+  const glm::vec2 at = cursor_position();
   const float drop = text_drop(fonts.small, ImGui::GetFrameHeight());
   draw_math(fonts, fonts.small, {at.x, at.y + drop}, frame.ui.theme().text_dim, step);
   ImGui::Dummy(size);
@@ -124,7 +125,7 @@ void draw_step(Frame& frame, const std::string& step) {
 /// Draws play, pause, one step on or back, the position, speed and "reduce motion", in one row from the cursor on. `step`:
 /// what the walk shows now: "softmax → attention weights".
 void draw_walk_controls(Frame& frame, BlockWalk& walk, const std::string& step) {
-  const float room = ImGui::GetContentRegionAvail().x;
+  const float room = width_left();
   const bool is_wide = room >= 560.0F;
   if (walk.is_playing()) {
     if (draw_button(frame, "block.pause", "Pause", "Stops the walk here (Space).", 56.0F)) walk.pause();
@@ -164,7 +165,7 @@ bool has_low_header(glm::vec2 region) { return region.y < kLowRegion && region.x
 /// Returns the token whose vector the chart of the residual stream shows: the pinned query, else the last token.
 std::uint32_t token_of_interest(const Frame& frame) {
   if (frame.state.view.pinned) return frame.state.view.pinned->query;
-  const attention::KeyRange queries = query_range(frame, frame.state.selection.block.kind);
+  const attention::KeyRange queries = query_range(frame);
   return std::max(queries.end, 1U) - 1;
 }
 
@@ -199,29 +200,13 @@ std::string describe_step(const BlockPlan& plan, std::size_t step) {
   return node.operation.empty() ? node.quantity().title : fmt::format("{} → {}", node.operation, node.quantity().title);
 }
 
-void draw_strip(Frame& frame, const HeadSubject& subject, const BlockNode* node, attention::Cell cell, float height,
-                BlockViewState& memory) {
-  if (!node) return draw_arithmetic_strip(frame, {.height = height}, memory.shows_all_terms);
-  const Arithmetic arithmetic = explain_node(frame, subject, *node, cell);
-  const NumberRef number = number_of(frame, node->id(), cell, arithmetic.result);
-  frame.transient.pointed_number = number;
-  draw_arithmetic_strip(frame,
-                        {.arithmetic = &arithmetic,
-                         .title = node->quantity().title.c_str(),
-                         .color = color_of_node(*node, frame.ui.theme()),
-                         .tokens = describe_cell(frame, *node, cell),
-                         .height = height,
-                         .number = number},
-                        memory.shows_all_terms);
-}
-
 void draw_unfolded_header(Frame& frame, const BlockNode& node) {
   const shell::Theme& theme = frame.ui.theme();
   if (draw_button(frame, "block.fold", "Fold", "Goes back to the whole layer (Esc).")) frame.state.opened_matrix.clear();
   ImGui::SameLine();
   write_label(frame.ui.fonts().strong, color_of_node(node, theme), node.quantity().title);
   ImGui::SameLine();
-  write_text(frame.ui.fonts().small, theme.text_dim, fmt::format("{} × {}", node.rows, node.columns));
+  write_dim(frame, fmt::format("{} × {}", node.rows, node.columns));
   for (const Destination& destination : destinations(node)) {
     ImGui::SameLine();
     if (draw_button(frame, fmt::format("block.to {}", destination.command.substr(5)), destination.label, destination.tip))
@@ -232,8 +217,7 @@ void draw_unfolded_header(Frame& frame, const BlockNode& node) {
 /// Draws one matrix, large, with its numbers.
 void draw_opened(Frame& frame, const HeadSubject& subject, const BlockNode& node, BlockViewState& memory) {
   draw_unfolded_header(frame, node);
-  const float strip = kLowStrip;
-  ImGui::BeginChild("unfolded", ImVec2(0.0F, -strip - ImGui::GetStyle().ItemSpacing.y), false,
+  ImGui::BeginChild("unfolded", ImVec2(0.0F, -kLowStrip - ImGui::GetStyle().ItemSpacing.y), false,
                     ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
   const std::optional<attention::Cell> hovered = draw_unfolded(frame, node, memory.held);
   const bool is_map = attention::is_map(node.stage);
@@ -248,7 +232,8 @@ void draw_opened(Frame& frame, const HeadSubject& subject, const BlockNode& node
   if (hovered) frame.point_at(*hovered, node.stage);
   ImGui::EndChild();
   const std::optional<attention::Cell> cell = hovered ? hovered : memory.held;
-  draw_strip(frame, subject, cell ? &node : nullptr, cell.value_or(attention::Cell{}), strip, memory);
+  draw_cell_strip(frame, subject, cell ? &node : nullptr, cell.value_or(attention::Cell{}), kLowStrip,
+                  memory.shows_all_terms);
 }
 
 /// Draws the flow in a region of this size, which scrolls where maps would be too small, and follows the walk then.
@@ -263,9 +248,12 @@ PointedCell draw_flow(Frame& frame, const HeadSubject& subject, const BlockPlan&
     const float down = static_cast<float>(plan.nodes[*step].row) / static_cast<float>(plan.rows - 1);
     ImGui::SetScrollY(down * ImGui::GetScrollMaxY());
   }
-  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
-  const PointedCell pointed =
-      draw_block_flow(frame, subject, plan, {.origin = at, .size = memory.room}, memory.walk, memory.hovered);
+  const glm::vec2 at = cursor_position();
+  const chart::Rect area{.origin = at, .size = memory.room};
+  frame.mark("block.flow", area);
+  const PointedCell pointed = draw_block_flow(
+      frame, subject, {.plan = plan, .layout = lay_out_block(plan, area), .walk = memory.walk, .name = "block"},
+      memory.hovered);
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy(memory.room);
   ImGui::EndChild();
@@ -275,8 +263,8 @@ PointedCell draw_flow(Frame& frame, const HeadSubject& subject, const BlockPlan&
 /// Draws the whole layer. `corner`: of the view, where a low one has the controls of the walk at the right.
 void draw_whole(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, bool has_controls_above, glm::vec2 corner,
                 BlockViewState& memory) {
-  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
-  const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
+  const glm::vec2 at = cursor_position();
+  const glm::vec2 room = region_left();
   const float strip = memory.shows_all_terms ? std::max(room.y * 0.42F, kLowStrip) : kLowStrip;
   const float spacing = ImGui::GetStyle().ItemSpacing.y;
   const float controls = has_controls_above ? 0.0F : kWalkControlsHeight + spacing;
@@ -288,9 +276,10 @@ void draw_whole(Frame& frame, const HeadSubject& subject, const BlockPlan& plan,
   draw_walk_controls(frame, memory.walk, describe_step(plan, memory.walk.step()));
   ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + room.y - strip));
   if (!pointed.node && frame.state.view.pinned) {
-    return draw_strip(frame, subject, plan.find(attention::Stage::Weights), *frame.state.view.pinned, strip, memory);
+    return draw_cell_strip(frame, subject, plan.find(attention::Stage::Weights), *frame.state.view.pinned, strip,
+                           memory.shows_all_terms);
   }
-  draw_strip(frame, subject, pointed.node, pointed.cell, strip, memory);
+  draw_cell_strip(frame, subject, pointed.node, pointed.cell, strip, memory.shows_all_terms);
 }
 
 /// Moves the walk on by keys and time.
@@ -309,14 +298,14 @@ void walk_on(Frame& frame, const BlockPlan& plan, BlockViewState& memory) {
 /// numbers for each matrix. A click unfolds one; the walk shows step by step how they are made.
 void draw_block_panel(Frame& frame, BlockViewState& memory) {
   memory.figure = {};
-  if (!frame.result.shapes.contains(frame.state.selection.block)) return;
+  if (!selected_shape(frame)) return;
   if (memory.selection != frame.state.selection) memory.held.reset();
   memory.selection = frame.state.selection;
   const std::uint32_t token = token_of_interest(frame);
   const HeadSubject subject = selected_subject(frame);
   const BlockPlan plan = plan_block(subject.block, subject.layer, subject.geometry.shape);
-  const glm::vec2 corner = to_glm(ImGui::GetCursorScreenPos());
-  const bool is_header_low = has_low_header(to_glm(ImGui::GetContentRegionAvail()));
+  const glm::vec2 corner = cursor_position();
+  const bool is_header_low = has_low_header(region_left());
   draw_block_header(frame, subject, token, is_header_low);
   Analysed told{.result = nullptr, .error = {}, .is_done = true};  // tiles, which are differences already
   if (frame.shows_difference() && !compares_matrices(frame)) {
@@ -332,6 +321,10 @@ void draw_block_panel(Frame& frame, BlockViewState& memory) {
   }
   walk_on(frame, plan, memory);
   draw_whole(frame, subject, plan, is_header_low, corner, memory);
+  if (!frame.transient.pointed_number)
+    frame.says = fmt::format(
+        "Arrows lead from a matrix to what it makes{}.",
+        subject.geometry.shape.has_residual ? "; attention and the MLP add their outputs to the residual stream" : "");
   memory.figure = keep_block(frame, subject, plan, memory.room);
   if (memory.walk.is_playing()) frame.ui.request_redraw(2);  // also in the frame in which Play was pressed
 }

@@ -1,8 +1,7 @@
-#include "app/views/block/block_flow.h"
+#include "app/views/block/block_parts.h"
 
 #include "app/engine/analyses/residual_sizes.h"
 #include "app/state/block_settings.h"
-#include "app/widgets/cells/arithmetic.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"
 
@@ -81,7 +80,7 @@ void draw_residual_chart(Frame& frame, const chart::Rect& area, std::uint32_t to
     }
     return;
   }
-  const attention::KeyRange real = query_range(frame, selection.block.kind);
+  const attention::KeyRange real = query_range(frame);
   const ResidualCurve curve = residual_curve(sizes->lengths, sizes->tokens, std::min(real.begin, sizes->tokens),
                                              std::min(real.end, sizes->tokens), token);
   if (curve.mean.empty()) return;

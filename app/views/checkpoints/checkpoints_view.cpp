@@ -71,15 +71,23 @@ class CheckpointsView final : public ViewPanel {
     const StepSeries& series = room.series();
     if (series.steps.empty() && series.scalars.empty()) {
       curves_ = {};
-      return draw_empty_note(
+      draw_empty_note(
           frame, "checkpoints.empty",
           room.is_looking() ? "Looking for checkpoints\u2026" : "No other steps of this training",
           !series.trouble.empty()
               ? series.trouble + "."
               : "Open one of a training\u2019s folders (checkpoint-500, step1000, \u2026), a model of Hugging Face\u2019s "
-                "cache "
-                "with "
-                "several revisions, or a .zip of saved steps; or send steps from Python with headlight.connect().");
+                "cache with several revisions, or a .zip of saved steps; or send steps from Python with "
+                "headlight.connect().");
+      go_below_note();
+      if (draw_button(frame, "checkpoints.open_model", "Open a model\u2026",
+                      "A checkpoint's folder, or a model of several revisions."))
+        frame.start_command("file.open_model");
+      ImGui::SameLine();
+      if (draw_button(frame, "checkpoints.open_steps", "Open capture\u2026",
+                      "Of all steps, a .zip that Save all steps has written."))
+        frame.start_command("file.open_capture");
+      return;
     }
     const std::optional<std::size_t> shown = shown_step(frame);
     if (!series.steps.empty() && frame.result.inputs) measure(frame, shown.value_or(0));
@@ -88,6 +96,7 @@ class CheckpointsView final : public ViewPanel {
     axis_ = step_axis(curves_.steps, frame.state[kCheckpointsView.log_axis]);
     selected_ = frame.state.selection.head_ref();
     draw_title(frame);
+    place_sentence(frame);
     if (!curves_.steps.empty()) copy_when_asked(frame, [&] { return csv(table()); });
     draw_tools(frame);
     if (const std::string failure = room.failure(); !failure.empty())
@@ -188,7 +197,7 @@ class CheckpointsView final : public ViewPanel {
 
   void draw_curves(Frame& frame, std::optional<std::size_t> shown) {
     constexpr float kSmallWidth = 210.0F, kSmallHeight = 120.0F, kLargeShare = 0.62F, kLargeHeight = 170.0F;
-    const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
+    const glm::vec2 room = region_left();
     const std::optional<std::int64_t> step = shown ? frame.checkpoints->series().steps[*shown].step : std::nullopt;
     const bool has_large = !curves_.steps.empty();
     if (has_large && !curves_.heads.empty() && std::ranges::none_of(curves_.head_values, has_values)) {
@@ -204,7 +213,7 @@ class CheckpointsView final : public ViewPanel {
                          std::max(room.y * (has_large ? 1.0F - kLargeShare : 0.3F) - 8.0F, kSmallHeight));
     std::size_t count = 0;
     const auto draw = [&](const char* name, const std::string& title, std::span<const std::int64_t> steps,
-                          std::span<const double> values) {
+                          std::span<const double> values, const char* help = "As the training logged it.") {
       if (!has_values(values)) return;
       if (count++ % static_cast<std::size_t>(columns) != 0) ImGui::SameLine();
       frame.ui.ensure_glyphs(title);
@@ -215,14 +224,17 @@ class CheckpointsView final : public ViewPanel {
                           .steps = steps,
                           .lines = {{.values = values, .color = frame.ui.theme().accent, .is_bold = true, .name = title}},
                           .is_log = frame.state[kCheckpointsView.log_axis],
-                          .shown = step},
+                          .shown = step,
+                          .help = help},
                          size);
       if (events.is_clicked) go_to(frame, steps[*events.hovered_step]);
     };
     const std::size_t tokens = frame.result.input ? frame.result.input->source.length : 0;
-    draw("checkpoints.loss", "mean loss of the text (nats)", curves_.steps, curves_.loss);
+    draw("checkpoints.loss", "mean loss of the text (nats)", curves_.steps, curves_.loss,
+         "What the text costs the model: \u2212ln of each token\u2019s probability, in nats (1 nat is 1.44 bits).");
     draw("checkpoints.in_context", fmt::format("in-context: {}", in_context_words(tokens)), curves_.steps,
-         curves_.in_context);
+         curves_.in_context,
+         "The loss of late tokens less that of early ones: below 0, the model learns from what it has read.");
     for (const auto& [name, curve] : frame.checkpoints->series().scalars) {
       std::vector<std::int64_t> steps;
       std::vector<double> values;
@@ -255,11 +267,27 @@ class CheckpointsView final : public ViewPanel {
                             .name = head_name(curves_.heads[row])});
     }
     const StepPlotEvents events = draw_step_plot(frame, plot, size);
+    frame.says = sentence(events);
     if (!events.is_clicked) return;
     if (!events.hovered_line) return go_to(frame, curves_.steps[*events.hovered_step]);
     const HeadRef& head = curves_.heads[*events.hovered_line];
     if (frame.result.shapes.contains(head.block)) select_head(frame.state.selection, head);
     frame.ui.request_redraw(2);
+  }
+
+  /// Says what the curve under the pointer has there, else where the selected head's begins and ends.
+  Sentence sentence(const StepPlotEvents& pointed) const {
+    const auto selected = std::ranges::find(curves_.heads, selected_) - curves_.heads.begin();
+    const std::size_t row = pointed.hovered_line.value_or(static_cast<std::size_t>(selected));
+    std::vector<std::string> known;
+    for (std::size_t at = 0; row < curves_.heads.size() && at < curves_.steps.size(); ++at) {
+      const double value = curves_.head_values[row][at];
+      if (std::isfinite(value) && at == pointed.hovered_step.value_or(at))
+        known.push_back(fmt::format("{} at step {}", number_word(metric_number(metric_, value)), curves_.steps[at]));
+    }
+    if (known.empty()) return {};
+    return fmt::format("{} of {}: {}{}.", evaluation::metric_name(metric_), head_name(curves_.heads[row]), known.front(),
+                       known.size() > 1 ? ", " + known.back() : "");
   }
 
   /// Goes to the nearest step that can be shown.

@@ -34,6 +34,9 @@ struct CorpusScene {
   std::string title(std::size_t head) const;
 };
 
+/// Returns the numbers that place heads from left to right and upwards: the chosen ones, else previous token and induction.
+const SurveyColumn& x_column(const Survey& survey, const Choices& choices);
+const SurveyColumn& y_column(const Survey& survey, const Choices& choices);
 /// What a column's number is, in a sentence.
 std::string column_help(const Survey& survey, const std::string& name);
 /// "0.312"; "–" for none; of the column "kind" its name.
@@ -57,6 +60,8 @@ struct DotEvents {
 };
 /// Into what is left of the region. `path`: of the drag, kept from frame to frame.
 DotEvents draw_dots(Frame& frame, const DotPlot& plot, std::vector<glm::vec2>& path);
+/// Says what the head's numbers are that place it among the dots.
+Sentence survey_sentence(const CorpusScene& scene, std::size_t head);
 /// "gpt2, 200 texts of captions.txt; 144 heads": below a figure's title.
 std::string survey_in_words(const Survey& survey);
 /// Is the point inside of the closed path?

@@ -1,12 +1,10 @@
 #include <numeric>
 
 #include "app/engine/analyses/head_metric_text.h"
-#include "app/shell/heatmap_renderer.h"
 #include "app/state/corpus_settings.h"
 #include "app/views/corpus/corpus_parts.h"
 #include "app/widgets/range_bar.h"
 #include "app/widgets/shown_tile.h"
-#include "chart/color.h"
 #include "chart/number_format.h"
 #include "export/figures.h"
 
@@ -21,11 +19,20 @@ const SurveyColumn& color_column(const Survey& survey, const Choices& choices) {
   const std::string usual = survey.layout.has_kinds() ? "kind" : "layer";
   return survey.column(choices[kCorpusView.color].empty() ? usual : choices[kCorpusView.color], survey.columns.size());
 }
-const SurveyColumn& x_column(const Survey& survey, const Choices& choices) {
-  return is_by_layer(choices) ? survey.column("layer", 0) : survey.column(choices[kCorpusView.x], 0);
+
+/// Have all heads both numbers of the usual plane, previous token and induction? It tells heads that copy from those that
+/// hand them the token before.
+bool has_usual_plane(const Survey& survey) {
+  return std::ranges::all_of(std::array{"previous", "induction"}, [&](std::string_view name) {
+    const auto column = std::ranges::find(survey.columns, name, &SurveyColumn::name);
+    return column != survey.columns.end() &&
+           std::ranges::all_of(column->values, [](double value) { return std::isfinite(value); });
+  });
 }
-const SurveyColumn& y_column(const Survey& survey, const Choices& choices) {
-  return survey.column(choices[kCorpusView.y], survey.metrics.size() > 1 ? 1 : 0);
+
+/// Returns the chosen column, else that of the usual plane, else the one at `other`.
+const SurveyColumn& placing_column(const Survey& survey, const std::string& chosen, const char* usual, std::size_t other) {
+  return survey.column(chosen.empty() && has_usual_plane(survey) ? usual : chosen, other);
 }
 
 /// Low and high end of what is known.
@@ -90,13 +97,13 @@ std::vector<shell::Color> draw_colors(Frame& frame, const SurveyColumn& column) 
   bar.high = limits.high;
   constexpr float kBar = 96.0F;
   continue_line(kBar, 16.0F);
-  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
+  const glm::vec2 at = cursor_position();
   draw_small_color_bar(frame, {.origin = at + glm::vec2(0.0F, 3.0F), .size = {kBar, 8.0F}}, bar);
   ImGui::Dummy({kBar, ImGui::GetFrameHeight()});
   for (const double value : column.values) {
     const float position = chart::position_in(limits, chart::ScaleSpread::Linear, static_cast<float>(value));
-    colors.push_back(std::isfinite(value) ? bar.color_map[static_cast<std::size_t>(std::lround(position * 255.0F))]
-                                          : theme.missing);
+    const shell::Color color = bar.color_map[static_cast<std::size_t>(std::lround(position * 255.0F))];
+    colors.push_back(std::isfinite(value) ? shell::mark_on(theme.background, color, theme.text) : theme.missing);
   }
   return colors;
 }
@@ -113,12 +120,18 @@ void draw_dot_tooltip(const CorpusScene& scene, std::size_t head, std::span<cons
   }
   if (scene.survey.attention[head].map.empty()) return;
   write_text(fonts.small, scene.frame.ui.theme().text_dim, "mean map of the texts' beginnings");
-  draw_mean_map(scene.frame, scene.survey, head,
-                {.origin = to_glm(ImGui::GetCursorScreenPos()), .size = glm::vec2(kSmallMap)}, 1);
+  draw_mean_map(scene.frame, scene.survey, head, {.origin = cursor_position(), .size = glm::vec2(kSmallMap)}, 1);
   ImGui::Dummy({kSmallMap, kSmallMap});
 }
 
 }  // namespace
+
+const SurveyColumn& x_column(const Survey& survey, const Choices& choices) {
+  return is_by_layer(choices) ? survey.column("layer", 0) : placing_column(survey, choices[kCorpusView.x], "previous", 0);
+}
+const SurveyColumn& y_column(const Survey& survey, const Choices& choices) {
+  return placing_column(survey, choices[kCorpusView.y], "induction", survey.metrics.size() > 1 ? 1 : 0);
+}
 
 std::string column_help(const Survey& survey, const std::string& name) {
   if (const auto own = survey.patterns.find(name); own != survey.patterns.end()) {
@@ -175,7 +188,7 @@ void draw_mean_map(Frame& frame, const Survey& survey, std::size_t head, const c
   image.high = largest;
   image.spread = chart::ScaleSpread::Root;  // weights on the first token would outshine all others
   image.area = box;
-  frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
+  draw_heatmap(frame, image);
 }
 
 void draw_scatter(const CorpusScene& scene, std::vector<glm::vec2>& path) {
@@ -211,12 +224,22 @@ void draw_scatter(const CorpusScene& scene, std::vector<glm::vec2>& path) {
   if (events.hovered) {
     const std::array<const SurveyColumn*, 3> numbers = {&x, &y, &color};
     draw_dot_tooltip(scene, *events.hovered, numbers);
+    frame.says = survey_sentence(scene, *events.hovered);
   }
   if (events.lasso) {
     scene.lasso = *events.lasso;
     frame.ui.request_redraw(2);  // the table lists them
   }
   if (events.clicked) events.is_double ? scene.open(*events.clicked) : scene.choose(*events.clicked);
+}
+
+Sentence survey_sentence(const CorpusScene& scene, std::size_t head) {
+  const SurveyColumn &x = x_column(scene.survey, scene.frame.state), &y = y_column(scene.survey, scene.frame.state);
+  const std::string of_y = fmt::format("{} {}", y.name, number_word(column_number(y, head)));
+  return fmt::format("Over {} texts, {} has {}.", scene.survey.texts, scene.survey.name(head),
+                     is_by_layer(scene.frame.state)
+                         ? of_y
+                         : fmt::format("{} {} and {}", x.name, number_word(column_number(x, head)), of_y));
 }
 
 std::string survey_in_words(const Survey& survey) {

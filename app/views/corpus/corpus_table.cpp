@@ -21,8 +21,7 @@ bool is_number(const SurveyColumn& column) { return column.name != "layer" && co
 
 /// The numbers that neither a table nor, beside dots, their axes show.
 std::set<std::string> hidden_columns(const Survey& survey, const Choices& choices, bool is_narrow) {
-  const std::array shown = {survey.column(choices[kCorpusView.x], 0).name,
-                            survey.column(choices[kCorpusView.y], survey.metrics.size() > 1 ? 1 : 0).name,
+  const std::array shown = {x_column(survey, choices).name, y_column(survey, choices).name,
                             std::string(choices[kCorpusView.color]), std::string(choices[kCorpusView.order])};
   std::set<std::string> hidden;
   for (const SurveyColumn& column : survey.columns) {

@@ -1,6 +1,5 @@
 #include "app/state/corpus_settings.h"
 #include "app/state/map_settings.h"
-#include "app/state/session_file.h"
 #include "app/state/state_names.h"
 #include "app/views/corpus/corpus_parts.h"
 #include "app/views/view.h"
@@ -33,7 +32,9 @@ class CorpusView final : public ViewPanel {
                             .listed = listed_,
                             .lasso = lasso_,
                             .is_shown = is_name_of(survey.model, model_path(frame.state.source))};
+    frame.says = survey_sentence(scene, scene.chosen());
     draw_title(scene);
+    place_sentence(frame);
     SurveyForm::draw_progress(frame);
     draw_tools(scene);
     const bool is_table = frame.state[kCorpusView.mode] == CorpusMode::Table;

@@ -98,7 +98,7 @@ bool is_inside(std::span<const glm::vec2> path, glm::vec2 point) {
 
 DotEvents draw_dots(Frame& frame, const DotPlot& plot, std::vector<glm::vec2>& path) {
   DotEvents events;
-  const glm::vec2 start = to_glm(ImGui::GetCursorScreenPos()), room = to_glm(ImGui::GetContentRegionAvail());
+  const glm::vec2 start = cursor_position(), room = region_left();
   const chart::Rect area{.origin = start + glm::vec2(kLeftGutter, kAboveDots),
                          .size = glm::max(room - glm::vec2(kLeftGutter + kRightOfDots, kAboveDots + kBelowDots), 40.0F)};
   const DotPainter painter(frame, plot, area);

@@ -11,8 +11,7 @@ constexpr std::size_t kMaxListedTokens = 10;
 /// Cards in columns of one width, as many as have room, each below the shortest one.
 class CardFlow {
  public:
-  explicit CardFlow(Frame& frame)
-      : frame_(frame), room_(ImGui::GetContentRegionAvail().x), start_(to_glm(ImGui::GetCursorScreenPos())) {
+  explicit CardFlow(Frame& frame) : frame_(frame), room_(width_left()), start_(cursor_position()) {
     const auto across = static_cast<std::size_t>((room_ + kCardGap) / (kCardWidth + kCardGap));
     heights_.resize(std::max<std::size_t>(across, 1), 0.0F);
     width_ = std::floor((room_ + kCardGap) / static_cast<float>(heights_.size()) - kCardGap);
@@ -239,8 +238,8 @@ void ExampleTexts::draw(const CorpusScene& scene, const SurveyExample& example, 
   }
   const std::vector<RunningToken>& tokens = known->second.running;
   constexpr float kNumberRoom = 52.0F;
-  const glm::vec2 start = to_glm(ImGui::GetCursorScreenPos());
-  const float line = font_size(body) + 6.0F, width = std::max(ImGui::GetContentRegionAvail().x - kNumberRoom, 60.0F);
+  const glm::vec2 start = cursor_position();
+  const float line = font_size(body) + 6.0F, width = std::max(width_left() - kNumberRoom, 60.0F);
   std::vector<float> widths;
   for (const RunningToken& token : tokens) widths.push_back(text_width(body, frame.ui.shaped(token.place.text)));
   const TextLines lines = lay_out_text(
@@ -288,7 +287,7 @@ void HeadPage::draw_notes(const CorpusScene& scene, std::size_t head) {
                  "A few words of yours, by which the head is found; kept in notes.json beside the survey.");
   ImGui::SameLine(0.0F, 6.0F);
   frame.ui.text_field(("##note" + name).c_str(), note.text,
-                      {.width = std::max(ImGui::GetContentRegionAvail().x, 60.0F), .hint = "note", .limit = 20'000});
+                      {.width = std::max(width_left(), 60.0F), .hint = "note", .limit = 20'000});
   mark_last_item(frame, "corpus.note", "What you found of this head; kept in notes.json beside the survey.");
   ImGui::EndDisabled();
   if (note != before) scene.room.write_note(name, std::move(note));

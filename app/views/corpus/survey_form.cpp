@@ -49,7 +49,7 @@ void SurveyForm::draw(Frame& frame) {
     const float button = button_width("Browse") + ImGui::GetStyle().ItemSpacing.x;
     const bool is_entered = frame.ui.text_field(
         fmt::format("##{}", name).c_str(), text,
-        {.width = ImGui::GetContentRegionAvail().x - button,
+        {.width = width_left() - button,
          .focus = &text == &corpus_ ? std::exchange(focus_, shell::FieldFocus::None) : shell::FieldFocus::None,
          .passes_escape = true,
          .hint = hint,
@@ -115,7 +115,7 @@ void SurveyForm::draw_progress(Frame& frame) {
   if (!view.error.empty()) said = view.error;
   constexpr float kButton = 80.0F, kProgress = 120.0F;
   const bool has_bar = view.error.empty() && view.shards > 0;
-  const float room = ImGui::GetContentRegionAvail().x - kButton - 24.0F - (has_bar ? kProgress + 10.0F : 0.0F);
+  const float room = width_left() - kButton - 24.0F - (has_bar ? kProgress + 10.0F : 0.0F);
   frame.ui.ensure_glyphs(said);
   write_label(frame.ui.fonts().small, view.error.empty() ? theme.text : theme.warning,
               fit_text(frame.ui.fonts().small, said, room));
@@ -123,7 +123,7 @@ void SurveyForm::draw_progress(Frame& frame) {
   frame.mark("corpus.progress", last_item_rect());
   ImGui::SameLine(0.0F, 10.0F);
   if (has_bar) {
-    const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos()) + glm::vec2(0.0F, 8.0F);
+    const glm::vec2 at = cursor_position() + glm::vec2(0.0F, 8.0F);
     const float share = static_cast<float>(view.done) / static_cast<float>(view.shards);
     fill_rect(at, at + glm::vec2(kProgress, 8.0F), theme.field, 3.0F);
     fill_rect(at, at + glm::vec2(kProgress * share, 8.0F), theme.accent, 3.0F);

@@ -55,7 +55,7 @@ shell::Color change_color(const Frame& frame, double change, double reach) {
   // The middle of the scale is nearly the ground of a light window: what changed begins away from it.
   const double strength = 0.25 + 0.75 * std::clamp(std::abs(change) / reach, 0.0, 1.0);
   const double at = 0.5 + std::copysign(0.35 * strength, change);  // the ends are nearly a dark window's ground
-  return signed_colors()[static_cast<std::size_t>(std::lround(at * 255.0))] | 0xFF000000U;
+  return chart::table(chart::ColorMap::BlueRed)[static_cast<std::size_t>(std::lround(at * 255.0))] | 0xFF000000U;
 }
 
 shell::Color color_of(const Frame& frame, const attribution::FlowEdge& edge) {
@@ -205,7 +205,7 @@ void draw_flow_legend(Frame& frame, const FlowLayout& layout) {
   }
   std::vector<std::pair<std::string, shell::Color>> shown(entries.rbegin(), entries.rend());
   for (const auto& [head, color] : heads) shown.emplace_back(fmt::format("head {}", head), color);
-  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+  const TextStyleScope ink(frame);
   for (std::size_t i = 0; i < shown.size(); ++i) {
     const auto& [text, color] = shown[i];
     const float width = kSwatch + kPad + ImGui::CalcTextSize(text.c_str()).x;
@@ -225,7 +225,7 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const auto columns = static_cast<float>(std::max<std::size_t>(layout.columns.size(), 1));
   const auto rows = static_cast<float>(std::max(layout.layers, 1U));
-  Geometry geometry{.origin = to_glm(ImGui::GetCursorScreenPos()), .layers = layout.layers};
+  Geometry geometry{.origin = cursor_position(), .layers = layout.layers};
   geometry.column = std::clamp(std::floor((room.x - kGutter) / columns), kMinColumn, kMaxColumn);
   const float names = geometry.column >= kWrittenColumn ? kNames : kTurnedNames;
   geometry.row = std::clamp(std::floor((room.y - kTop - names - 12.0F) / rows), kMinRow, kMaxRow);
@@ -235,7 +235,7 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
   const bool is_hovered = ImGui::IsItemHovered();
   const bool is_clicked = ImGui::IsItemClicked() && !ImGui::GetIO().KeyCtrl;  // with Ctrl it asks where a number is from
   draw_layer_names(frame, geometry, size.x);
-  const glm::vec2 pointer = to_glm(ImGui::GetIO().MousePos);
+  const glm::vec2 pointer = pointer_position();
   for (const FlowNode& node : layout.nodes) {
     if (!is_hovered) break;
     const glm::vec2 off = pointer - geometry.at(layout, node);
@@ -283,25 +283,23 @@ std::string place_of(const Frame& frame, const FlowNode& node) {
   return fmt::format("after layer {}", frame.result.network->layer_number(node.layer - 1));
 }
 
-std::string edge_text(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge, std::uint32_t batch) {
-  const std::string to = predicted_token_text(frame.result, batch, edge.to);
+Sentence edge_sentence(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge,
+                       std::uint32_t batch) {
   const std::uint32_t layer = frame.result.network->layer_number(edge.layer);
-  std::string text;
-  if (edge.is_residual) {
-    text = fmt::format("layer {}: {} is the residual stream of \u201C{}\u201D", layer, percent_text(edge.share), to);
-  } else {
-    text = fmt::format("layer {}: {} from \u201C{}\u201D to \u201C{}\u201D", layer, percent_text(edge.share),
-                       predicted_token_text(frame.result, batch, edge.from), to);
-  }
+  const std::string to = query_word(predicted_token_text(frame.result, batch, edge.to));
+  Sentence said = edge.is_residual
+                      ? fmt::format("Layer {}: {} of {} is its residual stream", layer, percent_word(edge.share), to)
+                      : fmt::format("Layer {}: {} of {} comes from {}", layer, percent_word(edge.share), to,
+                                    key_word(predicted_token_text(frame.result, batch, edge.from)));
   for (std::size_t i = 0; i < edge.heads.size(); ++i) {
-    text += fmt::format("{}{} ({})", i == 0 ? (edge.heads.size() == 1 ? ", by head " : ", by heads ") : ", ",
-                        edge.heads[i].head, percent_text(edge.heads[i].share));
+    said += fmt::format("{}{} ({})", i == 0 ? (edge.heads.size() == 1 ? ", by head " : ", by heads ") : ", ",
+                        edge.heads[i].head, percent_word(edge.heads[i].share));
   }
   if (const std::optional<double> before = layout.baseline_share(edge)) {
-    text += fmt::format("; in {} {}, {} {}", baseline_name(frame.state), percent_text(*before),
-                        difference_caption(frame.state), change_points(edge.share - *before));
+    said += fmt::format("; in {} {}, {} {}", baseline_name(frame.state), percent_word(*before),
+                        difference_caption(frame.state), number_word(change_points(edge.share - *before)));
   }
-  return text;
+  return said + ".";
 }
 
 void open_edge(Frame& frame, const attribution::FlowEdge& edge) {

@@ -2,7 +2,6 @@
 
 #include "app/frame.h"
 #include "app/shapes/table.h"
-#include "app/state/transient.h"
 #include "app/views/flow/flow_layout.h"
 
 namespace headlight::app {
@@ -25,9 +24,9 @@ void draw_flow_legend(Frame& frame, const FlowLayout& layout);
 FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t batch,
                            const std::optional<FlowNode>& chosen, const std::optional<FlowNode>& revealed);
 
-/// Returns "layer 3: 42 % from “the” to “mat”, by heads 2 (30 %) and 5 (12 %)"; with the share in the baseline where two
+/// Returns "Layer 3: 42 % of “mat” comes from “the”, by heads 2 (30 %), 5 (12 %)."; with the share in the baseline where two
 /// runs are compared.
-std::string edge_text(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge, std::uint32_t batch);
+Sentence edge_sentence(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge, std::uint32_t batch);
 
 /// Returns "the token vector", "after layer 3": whose state the node is.
 std::string place_of(const Frame& frame, const FlowNode& node);

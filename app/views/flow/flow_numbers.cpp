@@ -127,7 +127,7 @@ float automatic_threshold(float least, const std::function<std::size_t(float thr
 void draw_threshold_slider(Frame& frame, float width, std::optional<float>& threshold, std::optional<float> in_force) {
   float value = threshold.value_or(in_force.value_or(kMinFlowThreshold));
   const char* format = threshold ? "threshold %.2g" : in_force ? "threshold %.2g (auto)" : "threshold \u2026 (auto)";
-  ImGui::SetNextItemWidth(std::min(width, ImGui::GetContentRegionAvail().x));
+  ImGui::SetNextItemWidth(std::min(width, width_left()));
   const bool has_moved = ImGui::SliderFloat("##flow.threshold", &value, kMinFlowThreshold, kMaxFlowThreshold, format,
                                             ImGuiSliderFlags_AlwaysClamp | ImGuiSliderFlags_Logarithmic);
   if (has_moved) threshold = value;

@@ -67,7 +67,7 @@ void choose(Frame& frame, std::optional<float> in_force) {
   draw_threshold_slider(frame, kThresholdSlider, state.edit(kFlowView.threshold), in_force);
   if (state[kFlowView.method] == FlowMethod::Routes) return;
   continue_line(kSlider, kGap);
-  ImGui::SetNextItemWidth(std::min(kSlider, ImGui::GetContentRegionAvail().x));
+  ImGui::SetNextItemWidth(std::min(kSlider, width_left()));
   float weight = state[kFlowView.residual_weight];
   ImGui::SliderFloat("##flow.residual", &weight, 0.0F, 1.0F, "residual %.2f", ImGuiSliderFlags_AlwaysClamp);
   mark_last_item(frame, "flow.residual", "The residual stream's share of every layer; heads have the rest.");
@@ -277,7 +277,7 @@ class FlowView final : public ViewPanel {
     if (!layout_.baseline) draw_flow_legend(frame, layout_);
     std::optional<FlowNode> revealed = move_on(frame) ? chosen_ : std::nullopt;
     // The predicted token, on the right, is where everything flows to: a graph that is too wide begins with it.
-    const std::pair shown(layout_.start, ImGui::GetContentRegionAvail().x);
+    const std::pair shown(layout_.start, width_left());
     if (!revealed && std::exchange(shown_, shown) != shown) {
       revealed = {.layer = layout_.layers, .token = layout_.start};
     }
@@ -288,15 +288,14 @@ class FlowView final : public ViewPanel {
     }
     ImGui::BeginChild("flow", {0.0F, 0.0F}, false, ImGuiWindowFlags_HorizontalScrollbar);
     const FlowEvents events = draw_flow_graph(frame, layout_, position.batch, chosen_, revealed);
+    const FlowNode shown_node = events.hovered_node
+                                    ? *events.hovered_node
+                                    : chosen_.value_or(FlowNode{.layer = layout_.layers, .token = layout_.start});
+    if (const auto edge = events.hovered_edge ? events.hovered_edge : strongest_into(layout_, shown_node))
+      frame.says = edge_sentence(frame, layout_, layout_.edges[*edge], position.batch);
     if (events.hovered_edge) {
-      const std::string text = edge_text(frame, layout_, layout_.edges[*events.hovered_edge], position.batch);
-      frame.ui.ensure_glyphs(text);
       frame.transient.pointed_number =
           edge_number(frame, choices_, layout_, layout_.edges[*events.hovered_edge], position.batch, threshold_);
-      const Tooltip tooltip(frame, around_pointer());
-      ImGui::PushTextWrapPos(360.0F);
-      ImGui::TextUnformatted(text.c_str());
-      ImGui::PopTextWrapPos();
     }
     if (events.hovered_node) {
       const std::optional<double> mlp = mlp_of(found, *events.hovered_node);
@@ -331,10 +330,7 @@ class FlowView final : public ViewPanel {
     if (!chosen_) return;
     const std::string token = predicted_token_text(frame.result, batch, chosen_->token);
     std::string text = fmt::format("\u201C{}\u201D, {}", token, place_of(frame, *chosen_));
-    if (const auto edge = strongest_into(layout_, *chosen_)) {
-      text +=
-          fmt::format(". Most of it: {}. Enter opens that head.", edge_text(frame, layout_, layout_.edges[*edge], batch));
-    }
+    if (strongest_into(layout_, *chosen_)) text += ". Enter opens the head that most of it is from.";
     if (const std::string changes = node_changes(frame, *chosen_, batch); !changes.empty()) text += " " + changes;
     frame.ui.ensure_glyphs(text);
     write_note(frame, text, frame.ui.theme().text);

@@ -54,7 +54,7 @@ std::optional<Changes> changes_of(Frame& frame, const FlowNode& node, std::uint3
 
 /// Draws everything below the tooltip's first line.
 void draw_facts(Frame& frame, const FlowNode& node, std::uint32_t batch, std::optional<double> mlp) {
-  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text);
+  const TextStyleScope ink(frame, frame.ui.theme().text);
   if (mlp) ImGui::TextUnformatted(fmt::format("The layer's MLP is {} of this state.", percent_text(*mlp)).c_str());
   if (frame.result.has_logits) {
     const Prediction* after = ask(frame, batch, node);

@@ -14,15 +14,16 @@ namespace {
 
 constexpr std::uint32_t kMaxLines = 64;  // of a batch as one button each
 
+/// Draws "All heads 4 × 8, rows: queries, columns: keys".
 void draw_title(const Frame& frame, std::uint32_t layers, std::uint32_t heads) {
-  write_text(frame.ui.fonts().title, frame.ui.theme().text, "Heads");
-  const std::string count =
-      fmt::format("{} {} × {} {}", layers, layers == 1 ? "layer" : "layers", heads, heads == 1 ? "head" : "heads");
-  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-  const float width = ImGui::CalcTextSize(count.c_str()).x;
-  ImGui::SameLine(ImGui::GetContentRegionMax().x - width);
-  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 6.0F);
-  ImGui::TextUnformatted(count.c_str());
+  const shell::Theme& theme = frame.ui.theme();
+  write_strong(frame, "All heads");
+  ImGui::SameLine(0.0F, 6.0F);
+  const std::string about = fmt::format("{} \u00D7 {}, {}", layers, heads,
+                                        frame.shows_difference() ? difference_caption(frame.state) : "queries \u00D7 keys");
+  ImFont* font = frame.ui.fonts().small;
+  ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 2.0F);
+  write_text(font, theme.text_dim, fit_text(font, about, width_left()));
 }
 
 /// Draws the choice Line 1 | 2 | 3 of the batch; arrows where the lines don't fit.
@@ -35,7 +36,7 @@ void draw_lines(Frame& frame, std::uint32_t batch) {
   ImGui::AlignTextToFramePadding();
   ImGui::TextUnformatted("Line");
   ImGui::SameLine();
-  if (batch <= kMaxLines && segmented_width(frame, labels) <= ImGui::GetContentRegionAvail().x) {
+  if (batch <= kMaxLines && segmented_width(frame, labels) <= width_left()) {
     std::size_t chosen = line;
     if (draw_segmented(frame, "grid.line", labels, chosen)) line = static_cast<std::uint32_t>(chosen);
     return;
@@ -49,39 +50,32 @@ void draw_lines(Frame& frame, std::uint32_t batch) {
 
 void draw_order(Frame& frame) {
   std::vector<std::string> labels = option_labels(kMapView.grid_order);
-  if (segmented_width(frame, labels) > ImGui::GetContentRegionAvail().x) labels = {"Layer", "Concentration"};
+  if (segmented_width(frame, labels) > width_left()) labels = {"Layer", "Concentration"};
   choose(frame, kMapView.grid_order, labels);
 }
 
 /// Draws, above the thumbnails, how many heads there are, which kind of attention (networks with several), which line of the
 /// batch, and the order.
 void draw_grid_header(Frame& frame) {
-  const BlockShapes& shapes = frame.result.shapes;
-  const auto selected = shapes.find(frame.state.selection.block);
-  if (selected == shapes.end()) return;
-  std::uint32_t layers = 0;
-  for (const auto& [block, shape] : shapes) {
-    if (block.kind == selected->first.kind) ++layers;
-  }
-  const std::uint32_t heads = selected->second.heads;
-  const std::uint32_t batch = selected->second.batch;
-  draw_title(frame, layers, heads);
+  const inference::BlockShape* shape = selected_shape(frame);
+  if (!shape) return;
+  const auto layers =
+      static_cast<std::uint32_t>(blocks_of_kind(frame.result.shapes, frame.state.selection.block.kind).size());
+  draw_title(frame, layers, shape->heads);
   choose_kind(frame, "grid.kind");
-  draw_lines(frame, batch);
-  if (layers * heads > 2) draw_order(frame);
-  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
-  const std::string about = frame.shows_difference()
-                                ? fmt::format("{} \u00B7 queries \u00D7 keys", difference_caption(frame.state))
-                                : std::string("rows: queries, columns: keys");
-  ImGui::TextUnformatted(about.c_str());
+  draw_lines(frame, shape->batch);
+  if (layers * shape->heads > 2) draw_order(frame);
 }
 
+// Of the panel's height: what the heads get at least, and what stays for what is selected at most.
+constexpr float kHeadsShare = 0.4F, kMaxProperties = 490.0F;
 constexpr float kGutter = 26.0F;
 constexpr float kCaption = 17.0F;
 constexpr float kShortCaption = 26.0F;       // "H15"
 constexpr float kLongCaption = 52.0F;        // "L11 H15"
 constexpr float kMargins = 30.0F;            // above and below: the selected map's frame, the heads' numbers
 constexpr std::uint32_t kSampledRows = 512;  // enough to sort by; the tooltip's number is exact
+constexpr float kTopMargin = 4.0F;           // room for the selected one's frame
 constexpr std::uint32_t kThumbnailPlace = 0x71;
 
 /// Heads of the kind in the order chosen, and how they are grouped.
@@ -108,8 +102,8 @@ void sort_by_concentration(Frame& frame, std::vector<HeadRef>& heads, float edge
 Arrangement arrange(const Frame& frame) {
   Arrangement arrangement{.heads = heads_of_kind(frame.result.shapes, frame.state.selection.block.kind)};
   const auto heads = static_cast<std::uint32_t>(arrangement.heads.size());
-  const auto shape = frame.result.shapes.find(frame.state.selection.block);
-  if (shape != frame.result.shapes.end()) arrangement.per_group = std::max(shape->second.heads, 1U);
+  const inference::BlockShape* shape = selected_shape(frame);
+  if (shape) arrangement.per_group = std::max(shape->heads, 1U);
   arrangement.groups = std::max(heads / arrangement.per_group, 1U);
   return arrangement;
 }
@@ -157,7 +151,9 @@ void draw_head(Frame& frame, const HeadRef& head, const chart::Rect& box, const 
   frame.transient.pointed_number =
       is_on_badge ? number_of(head, selection.batch, *strongest_metric(*style.metrics), *style.metrics, {})
                   : number_under_pointer(frame.compared(events.shown), box);
-  draw_thumbnail_tooltip(frame, head.block, head.head, style.metrics ? head_sentence(head, *style.metrics) : std::string());
+  draw_thumbnail_tooltip(
+      frame, head.block, head.head,
+      style.metrics ? plain_text(head_sentence(head, *style.metrics, are_trained(frame.state))) : std::string());
 }
 
 /// Draws the label beside a line of maps: the layer's name, or "+6" beside its second line of six heads.
@@ -171,7 +167,7 @@ void draw_line_label(const Frame& frame, const std::string& label, ImVec2 at, fl
 /// has several lines, the numbers are the first line's, and the labels of the others name what is added.
 void draw_head_numbers(Frame& frame, const ThumbnailLayout& layout, std::uint32_t heads) {
   ImFont* font = frame.ui.fonts().small;
-  const ImVec2 origin = ImGui::GetCursorScreenPos();
+  const glm::vec2 origin = cursor_position();
   const float widest = text_width(font, std::to_string(heads - 1)) + 4.0F;
   const float pitch = std::max(layout.box(0, 1).x - layout.box(0, 0).x, 1.0F);
   std::uint32_t step = 1;
@@ -183,7 +179,7 @@ void draw_head_numbers(Frame& frame, const ThumbnailLayout& layout, std::uint32_
     put_text(font, {origin.x + std::round(x), origin.y}, is_selected ? frame.ui.theme().accent : frame.ui.theme().text_dim,
              number);
   }
-  frame.mark("grid.numbers", {.origin = to_glm(origin), .size = {ImGui::GetContentRegionAvail().x, font_size(font)}});
+  frame.mark("grid.numbers", {.origin = origin, .size = {width_left(), font_size(font)}});
   ImGui::Dummy({1.0F, font_size(font)});
 }
 
@@ -205,16 +201,6 @@ ThumbnailLayout lay_out(const Arrangement& arrangement, const inference::BlockSh
   return ThumbnailLayout(request);
 }
 
-/// Returns the heads' metrics for their badges. A long text takes seconds of the device, and isn't measured for a badge
-/// alone; in a very short one nearly every head passes a threshold, because there are hardly other keys to attend to.
-ShownMetrics badge_metrics(Frame& frame, const inference::BlockShape& shape) {
-  constexpr std::uint32_t kMinTokens = 4, kMaxTokens = 2'048;
-  const attention::KeyRange keys = key_range(frame, frame.state.selection.block.kind);
-  const bool is_asked = frame.state.heads.shows_badges && keys.end - keys.begin >= kMinTokens &&
-                        std::max(shape.queries, shape.keys) <= kMaxTokens;
-  return is_asked ? ask_metrics(frame) : ShownMetrics();
-}
-
 /// Asks for the visible heads of the selected layer before all others.
 void ask_for_selected_layer(Frame& frame, const Arrangement& arrangement, const ThumbnailLayout& layout,
                             const ThumbnailLayout::Lines& visible, float edge) {
@@ -228,13 +214,14 @@ void ask_for_selected_layer(Frame& frame, const Arrangement& arrangement, const 
   }
 }
 
-void draw_thumbnails(Frame& frame) {
+/// Draws the heads in at most `height`, and as much of it as they need.
+void draw_thumbnails(Frame& frame, float height) {
   const bool is_sorted = frame.state[kMapView.grid_order] == GridOrder::ByConcentration;
   Arrangement arrangement = arrange(frame);
   if (arrangement.heads.empty()) return;
   const inference::BlockShape& shape = frame.result.shapes.at(arrangement.heads.front().block);
   const bool is_sampled = std::size_t{shape.queries} * shape.keys > kMaxThumbnailCells;
-  ImVec2 room = ImGui::GetContentRegionAvail();
+  ImVec2 room(width_left(), height);
   if (is_sampled) room.y -= ImGui::GetTextLineHeightWithSpacing();
   const ThumbnailLayout layout = lay_out(arrangement, shape, is_sorted, room);
   const float edge = glm::max(layout.map_size().x, layout.map_size().y);
@@ -244,15 +231,14 @@ void draw_thumbnails(Frame& frame) {
   if (!layout.has_captions() && !is_sorted) {
     draw_head_numbers(frame, layout, std::min(layout.per_line(), arrangement.per_group));
   }
-  ImGui::BeginChild("thumbnails");
+  ImGui::BeginChild("thumbnails", {0.0F, std::min(layout.height() + 2.0F * kTopMargin + 2.0F, room.y)});
   if (is_sorted) sort_by_concentration(frame, arrangement.heads, edge);
-  const ShownMetrics metrics = badge_metrics(frame, shape);
+  const ShownMetrics metrics = frame.state.heads.shows_badges ? role_metrics(frame) : ShownMetrics();
 
   const shell::ControlGroup stop(frame.ui.keyboard(), "heads");
-  const ImVec2 origin = ImGui::GetCursorScreenPos();
-  const float top_margin = 4.0F;  // room for the selected one's frame
+  const glm::vec2 origin = cursor_position();
   const auto box_of = [&](std::uint32_t group, std::uint32_t index) {
-    return chart::Rect{.origin = glm::round(to_glm(origin) + layout.box(group, index) + glm::vec2(0.0F, top_margin)),
+    return chart::Rect{.origin = glm::round(origin + layout.box(group, index) + glm::vec2(0.0F, kTopMargin)),
                        .size = layout.map_size()};
   };
   const std::uint32_t per_group = is_sorted ? static_cast<std::uint32_t>(arrangement.heads.size()) : arrangement.per_group;
@@ -272,7 +258,7 @@ void draw_thumbnails(Frame& frame) {
     if (is_sorted || !is_first_seen) continue;
     // A layer's name stays visible while any of its lines does.
     const float lowest = box_of(group, per_group - 1).origin.y;
-    const float y = std::min(std::max(box_of(group, 0).origin.y, ImGui::GetWindowPos().y + top_margin), lowest);
+    const float y = std::min(std::max(box_of(group, 0).origin.y, ImGui::GetWindowPos().y + kTopMargin), lowest);
     const HeadRef& first_of_group = arrangement.heads[std::size_t{group} * per_group];
     draw_line_label(frame, fmt::format("L{}", first_of_group.block.layer.value), {origin.x, y}, layout.map_size().y,
                     first_of_group.block == frame.state.selection.block);
@@ -286,18 +272,20 @@ void draw_thumbnails(Frame& frame) {
   const auto at = static_cast<std::uint32_t>(std::ranges::find(arrangement.heads, selected) - arrangement.heads.begin());
   if (at < arrangement.heads.size()) {
     const float top = layout.box(at / per_group, at % per_group).y;
-    follow_selection(frame, top, top + layout.map_size().y + layout.caption() + top_margin);
+    follow_selection(frame, top, top + layout.map_size().y + layout.caption() + kTopMargin);
   }
   ImGui::SetCursorScreenPos(origin);
-  ImGui::Dummy(ImVec2(1.0F, layout.height() + 2.0F * top_margin));
+  ImGui::Dummy(ImVec2(1.0F, layout.height() + 2.0F * kTopMargin));
   ImGui::EndChild();
 }
 
 }  // namespace
 
 void draw_grid_panel(Frame& frame) {
+  const float whole = height_left();
   draw_grid_header(frame);
-  draw_thumbnails(frame);
+  const float left = height_left();
+  draw_thumbnails(frame, std::min(std::max(whole * kHeadsShare, left - kMaxProperties), left));
 }
 
 }  // namespace headlight::app

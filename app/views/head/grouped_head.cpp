@@ -1,12 +1,11 @@
 #include "app/views/head/grouped_head.h"
 
 #include "app/engine/token_words.h"
-#include "app/shapes/quantities/tile_query.h"
 #include "app/state/map_settings.h"
 #include "app/views/head/map_parts.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/shown_tile.h"
+#include "app/widgets/sentence.h"
 #include "app/widgets/thumbnail.h"
 #include "chart/number_format.h"
 
@@ -18,20 +17,19 @@ constexpr std::uint32_t kGroupedPlace = 0x57;
 /// Returns all weights that the selection shows, exact.
 TileQuery whole_map(const Frame& frame) {
   const Selection& selection = frame.state.selection;
-  const inference::BlockShape& shape = frame.result.shapes.at(selection.block);
+  const inference::BlockShape& shape = *selected_shape(frame);
   return shown_map(selection, frame.result.shapes,
                    tile_of(frame, attention::Stage::Weights, {.rows = shape.queries, .columns = shape.keys}));
 }
 
 GroupedHead::Side side_of(Frame& frame, bool is_query, std::uint32_t count) {
   const Selection& selection = frame.state.selection;
-  const model::ModelInput& input = *frame.result.input;
-  const model::TokenBatch& tokens = is_query ? input.queries(selection.block.kind) : input.keys(selection.block.kind);
-  const attention::KeyRange real =
-      is_query ? query_range(frame, selection.block.kind) : key_range(frame, selection.block.kind);
+  const model::TokenBatch& tokens = is_query ? shown_queries(frame) : shown_keys(frame);
+  const attention::KeyRange real = is_query ? query_range(frame) : key_range(frame);
   std::span<const text::Token> prompt;
   if (frame.result.prompt) {
-    const auto& lines = &tokens == &input.source ? frame.result.prompt->tokens : frame.result.prompt->target_tokens;
+    const auto& lines =
+        &tokens == &frame.result.input->source ? frame.result.prompt->tokens : frame.result.prompt->target_tokens;
     if (selection.batch < lines.size()) prompt = lines[selection.batch];
   }
   std::vector<std::string> labels;
@@ -75,6 +73,8 @@ attention::Tile tile_of(GroupedMap map) {
     const float largest = *std::max_element(begin, begin + map.columns);
     tile.row_max.push_back(0.0F);
     tile.row_sum.push_back(largest > 0.0F ? 1.0F / largest : 0.0F);
+    if (std::ranges::count(std::span(map.masked).subspan(std::size_t{row} * map.columns, map.columns), 0) > 1)
+      tile.largest = std::max(tile.largest, largest);
   }
   tile.values = std::move(map.values);
   tile.masked = std::move(map.masked);
@@ -93,7 +93,7 @@ void draw_tooltip(Frame& frame, const GroupedHead& head, chart::CellPosition cel
   line(row_name, theme.query, head.queries().labels[cell.row]);
   line("key", theme.key, head.keys().labels[cell.column]);
   line("weight", theme.text_dim, chart::format_exact(head.map().tile->at(cell.row, cell.column)));
-  write_text(frame.ui.fonts().small, theme.text_dim, grouping_text(frame));
+  write_dim(frame, grouping_text(frame));
 }
 
 void draw_note(const Frame& frame, const char* text) { write_text(frame.ui.fonts().body, frame.ui.theme().text_dim, text); }
@@ -101,9 +101,9 @@ void draw_note(const Frame& frame, const char* text) { write_text(frame.ui.fonts
 }  // namespace
 
 bool can_group(const Frame& frame) {
-  const auto shape = frame.result.shapes.find(frame.state.selection.block);
-  return shape != frame.result.shapes.end() && frame.result.input && shown_stage(frame.state) == attention::Stage::Weights &&
-         !shows_norms(frame.state) && std::max(shape->second.queries, shape->second.keys) <= kMaxGroupedTokens;
+  const inference::BlockShape* shape = selected_shape(frame);
+  return shape && frame.result.input && shown_stage(frame.state) == attention::Stage::Weights && !shows_norms(frame.state) &&
+         std::max(shape->queries, shape->keys) <= kMaxGroupedTokens;
 }
 
 bool is_grouped(const Frame& frame) {
@@ -157,9 +157,8 @@ const Marginals* GroupedHead::marginals(Frame& frame) {
     now = {.tile = known->tile};
   }
   if (std::exchange(barred_, now) == now) return &marginals_;
-  const model::BlockKind kind = frame.state.selection.block.kind;
-  const bool has_self = &frame.result.input->queries(kind) == &frame.result.input->keys(kind);
-  const attention::KeyRange real = query_range(frame, kind);
+  const bool has_self = &shown_queries(frame) == &shown_keys(frame);
+  const attention::KeyRange real = query_range(frame);
   const attention::Tile& tile = *now.tile;
   marginals_ = marginals_of(tile.values, tile.request.rows, tile.request.columns, groups ? 0 : real.begin,
                             groups ? tile.request.rows : real.end, has_self);
@@ -180,12 +179,11 @@ void draw_grouped_map(Frame& frame, GroupedHead& head, const char* row_name) {
   const AxisTokens rows = axis(head.queries(), row_name);
   const AxisTokens columns = axis(head.keys(), "key");
   const bool has_bars = frame.state[kMapView.shows_marginals];
-  const glm::vec2 room =
-      to_glm(ImGui::GetContentRegionAvail()) - glm::vec2(kBarRoom, 4.0F) - (has_bars ? kMarginalRoom : 0.0F);
+  const glm::vec2 room = region_left() - glm::vec2(kBarRoom, 4.0F) - (has_bars ? kMarginalRoom : 0.0F);
   const glm::vec2 margins = measure_axes(frame, rows, columns, room);
   const chart::Viewport viewport(
-      {.origin = glm::round(to_glm(ImGui::GetCursorScreenPos()) + margins), .size = glm::max(room - margins, 16.0F)},
-      rows.count, columns.count);
+      {.origin = glm::round(cursor_position() + margins), .size = glm::max(room - margins, 16.0F)}, rows.count,
+      columns.count);
   const chart::Rect cells = viewport.visible();
   frame.mark("head.words", cells);
   const ShownTile shown{.query = head.query(),
@@ -198,7 +196,7 @@ void draw_grouped_map(Frame& frame, GroupedHead& head, const char* row_name) {
   set_weight_colors(image, frame.state, shown, is_per_row);
   image.area = viewport.matrix();
   if (is_per_row) image.row_scale = shown.facts->row_scales;
-  frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
+  draw_heatmap(frame, image);
   const glm::vec2 cell = viewport.cell_size();
   const bool has_room = cell.x >= kMinNumberCellWidth && cell.y >= kNumberCellHeight;
   if (has_room && frame.state[kMapView.show_numbers]) draw_cell_numbers(frame, image, tile);
@@ -206,7 +204,7 @@ void draw_grouped_map(Frame& frame, GroupedHead& head, const char* row_name) {
     if (const Marginals* marginals = head.marginals(frame)) draw_marginals(frame, viewport, *marginals);
   }
   std::optional<chart::CellPosition> hovered;
-  if (ImGui::IsWindowHovered()) hovered = viewport.cell_at(to_glm(ImGui::GetIO().MousePos));
+  if (ImGui::IsWindowHovered()) hovered = viewport.cell_at(pointer_position());
   MarkedLabels marked;
   if (hovered) marked = {.query = hovered->row, .key = hovered->column};
   draw_axes(frame, viewport, margins, rows, columns, marked);
@@ -223,6 +221,11 @@ void draw_grouped_map(Frame& frame, GroupedHead& head, const char* row_name) {
                  image);
   range.draw({x, top + height + kLegendDrop});
   if (hovered) draw_tooltip(frame, head, *hovered, viewport, row_name);
+  const std::uint32_t row = hovered ? hovered->row : rows.count - 1;
+  frame.says = look_sentence(query_word(head.queries().labels[row]),
+                             std::span(tile.values).subspan(std::size_t{row} * columns.count, columns.count),
+                             hovered ? std::optional(hovered->column) : std::nullopt,
+                             [&](std::uint32_t key) { return key_word(head.keys().labels[key]); });
 }
 
 }  // namespace headlight::app

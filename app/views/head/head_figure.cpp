@@ -1,11 +1,8 @@
 #include "app/views/head/head_parts.h"
 
-#include "app/engine/translation.h"
 #include "app/figures/figure_kind.h"
-#include "app/shapes/quantities/tile_query.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/tile_numbers.h"
-#include "core/error.h"
 #include "export/figure.h"
 
 namespace headlight::app {
@@ -40,7 +37,7 @@ void HeadFigure::keep(Frame& frame, const GroupedHead& grouped) {
   result_ = &frame.result;
   is_difference_ = head_map_shows_difference(frame);
   const Selection& selection = frame.state.selection;
-  const inference::BlockShape& shape = frame.result.shapes.at(selection.block);
+  const inference::BlockShape& shape = *selected_shape(frame);
   grouping_ = grouping_text(frame);
   if (!grouping_.empty()) {
     tile_ = grouped.map().tile;
@@ -54,6 +51,7 @@ void HeadFigure::keep(Frame& frame, const GroupedHead& grouped) {
   pool_sides(all, glm::uvec2(kFigureEdge));
   TileQuery asked = shown_map(selection, frame.result.shapes, all, shows_norms(frame.state));
   if (is_difference_) asked.quantity = difference_of(asked.quantity);
+  reach_ = shared_reach(frame, asked);
   const EngineTile* known = frame.ask(asked);
   if (known != nullptr && frame.result.is_current(asked)) tile_ = known->tile;
 }
@@ -68,8 +66,10 @@ std::unique_ptr<exporting::Drawing> HeadFigure::draw() const {
   const RunShapes run{.blocks = result_->blocks, .shapes = result_->shapes, .input = result_->input.get()};
   const ExportBlocks blocks = select_blocks(run, *result_->network, options).front();
   const MatrixRef matrix = figures_of(kHeadFigure, blocks, options.stages.front()).front();
+  exporting::FigureMap map = exporting::make_map(*tile_);
+  if (reach_ > 0.0F) map.largest = reach_;
   exporting::HeatmapFigure figure =
-      matrix_figure(exporting::make_map(*tile_), *result_->input, blocks, matrix, options, result_->capture.get());
+      matrix_figure(std::move(map), *result_->input, blocks, matrix, options, result_->capture.get());
   if (!grouping_.empty()) {
     figure.subtitle += "; " + grouping_;
     figure.rows.tokens = row_names_;

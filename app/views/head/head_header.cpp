@@ -1,17 +1,13 @@
 #include "app/state/map_settings.h"
 #include "app/views/head/head_parts.h"
 
-#include "app/engine/analyses/head_metric_text.h"
 #include "app/shapes/quantities/formulas.h"
-#include "app/shapes/quantities/tile_query.h"
 #include "app/state/comparison.h"
 #include "app/state/state_names.h"
-#include "app/views/head/grouped_head.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
-#include "app/widgets/head_tools.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
@@ -27,6 +23,7 @@ constexpr float kToolGap = 12.0F;
 constexpr float kTextGap = 12.0F;   // between what the map is of and its formula
 constexpr float kRightGap = 16.0F;  // at least, before what is at the right end of a line
 constexpr float kShownWidth = 84.0F;
+constexpr float kLeastWords = 80.0F;  // of the line below the title
 constexpr std::size_t kWeightsLabel = kMapStages.size() - 1, kNormsLabel = kMapStages.size();
 
 /// Returns the map as one formula from Q and K, with the switches of its layer.
@@ -37,7 +34,7 @@ std::string map_formula(const Frame& frame, const model::AttentionLayer* layer) 
       .block = selection.block, .layer = layer, .head = selection.head, .mask = &frame.state.masks[selection.block.kind]};
   if (frame.result.capture) subject.score = frame.result.capture->score(selection.block);
   if (shows_norms(frame.state)) return quantity(is_mean ? kNormsOfLayer : kNorms).formula(subject);
-  if (frame.result.shapes.at(selection.block).only_weights) return is_mean ? "mean over heads of A" : "A, as captured";
+  if (selected_shape(frame)->only_weights) return is_mean ? "mean over heads of A" : "A, as captured";
   if (is_mean) return "mean over heads of " + formulas::map(Stage::Weights, subject);
   subject.pattern = fixed_pattern(frame.state, selection.block, selection.head);
   const Stage stage = frame.state.view.heatmap_stage;
@@ -45,15 +42,9 @@ std::string map_formula(const Frame& frame, const model::AttentionLayer* layer) 
   return fmt::format("{}, masked cells {}", formulas::map(Stage::Scaled, subject), fill_text(subject.mask->fill));
 }
 
-/// Places the next item at the right end of the line that is being laid out; on a line of its own where that is too narrow.
-void place_right(float width) {
-  const float at = ImGui::GetContentRegionMax().x - width;
-  if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + kNarrowGainGap <= at) ImGui::SameLine(at);
-}
-
 /// Returns the places in kMapStages that the map can show, and kNormsLabel. A mean is of weights, as they are or as norms.
 std::vector<std::size_t> stage_choices(const Frame& frame) {
-  const inference::BlockShape& shape = frame.result.shapes.at(frame.state.selection.block);
+  const inference::BlockShape& shape = *selected_shape(frame);
   std::vector<std::size_t> choices;
   for (std::size_t i = 0; i < std::size(kMapStages); ++i) {
     const bool is_of_mean = i == kWeightsLabel || frame.state.selection.mean == HeadMean::None;
@@ -118,7 +109,7 @@ void choose_stage(Frame& frame, float padding) {
   }
   if (shows_norms(frame.state)) shown = kNormsLabel;
   auto chosen = static_cast<std::size_t>(std::ranges::find(choices, shown) - choices.begin());
-  place_right(segmented_width(frame, labels, padding));
+  continue_line_at_right(segmented_width(frame, labels, padding), kNarrowGainGap);
   if (draw_segmented(frame, choices.front() == 0 ? "head.stage" : "head.mean_stage", labels, chosen, padding)) {
     ViewChoices& view = frame.state.view;
     const std::size_t now = choices[chosen];
@@ -147,7 +138,7 @@ HeadAbout about_map(const Frame& frame, const inference::BlockShape& shape) {
 /// Draws the choices of words or tokens, special tokens, and bars: a list that opens. `lists_rows`: it has the rows' names
 /// too.
 void choose_shown(Frame& frame, bool lists_rows) {
-  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text);
+  const TextStyleScope ink(frame, frame.ui.theme().text);
   ImGui::SetNextItemWidth(kShownWidth);
   OpenList list(frame, "head.shown", frame.state[kMapView.groups_words] ? "words" : "tokens");
   if (!list) return;
@@ -187,7 +178,7 @@ constexpr std::array kTools = {
          [](Frame& frame, const Tools&) { draw_gain_control(frame); }},
     Tool{&Tools::speed, [](const Frame&) { return kMotionSpeedWidth; },
          [](Frame& frame, const Tools&) {
-           const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text);
+           const TextStyleScope ink(frame, frame.ui.theme().text);
            choose_motion_speed(frame, "head.speed", kNewRowSpeed, true);
          }}};
 
@@ -199,7 +190,7 @@ float Tools::width(const Frame& frame) const {
 
 void draw_tools(Frame& frame, const Tools& tools) {
   if (!tools.has_any()) return;
-  place_right(tools.width(frame));
+  continue_line_at_right(tools.width(frame), kNarrowGainGap);
   bool is_first = true;
   for (const Tool& tool : kTools) {
     if (!(tools.*tool.is_there)) continue;
@@ -211,7 +202,7 @@ void draw_tools(Frame& frame, const Tools& tools) {
 /// Returns the tools of the selected map; a mean has no mask of its own.
 Tools tools_of(const Frame& frame) {
   const Selection& selection = frame.state.selection;
-  return {.rows = rows_write_tokens(frame, selection.block.kind) && !is_grouped(frame),
+  return {.rows = rows_write_tokens(frame) && !is_grouped(frame),
           .brush = selection.mean == HeadMean::None && !is_grouped(frame) && !frame.result.capture,
           .shown = can_group(frame),
           .speed = frame.generation && frame.generation->count() > 0 && !is_grouped(frame)};
@@ -225,6 +216,12 @@ struct Subtitle {
   Tools tools;
 };
 
+/// Returns the width of the line's words: tools that would leave them too little are on a line of their own.
+float width_beside(const Frame& frame, const Tools& tools) {
+  const float whole = width_left(), beside = whole - (tools.has_any() ? tools.width(frame) + kRightGap : 0.0F);
+  return beside < kLeastWords ? whole : beside;
+}
+
 /// Fits the line where there is too little room for all: the choice of the rows' names goes into a list, then the sizes are
 /// left out, then the formula goes into a tooltip, then more of the text is cut (fit_about()).
 Subtitle fit_subtitle(const Frame& frame, const HeadAbout& about, std::string formula, const Tools& tools) {
@@ -232,10 +229,7 @@ Subtitle fit_subtitle(const Frame& frame, const HeadAbout& about, std::string fo
   Subtitle line{.about = about.text(), .whole = about.text(), .formula = std::move(formula), .tools = tools};
   const float formula_width = kTextGap + measure_math(fonts, fonts.body, line.formula).x;
   const auto width_of = [&](std::string_view text) { return text_width(fonts.body, std::string(text)); };
-  const auto room = [&] {
-    const float taken = line.tools.has_any() ? line.tools.width(frame) + kRightGap : 0.0F;
-    return ImGui::GetContentRegionAvail().x - taken;
-  };
+  const auto room = [&] { return width_beside(frame, line.tools); };
   if (width_of(line.whole) + formula_width <= room()) return line;
   if (line.tools.rows) {
     line.tools.rows = false;
@@ -255,8 +249,7 @@ Subtitle fit_subtitle(const Frame& frame, const HeadAbout& about, std::string fo
 /// where it is.
 void draw_subtitle(Frame& frame, const Subtitle& line) {
   const shell::FontSet& fonts = frame.ui.fonts();
-  const float tools = line.tools.has_any() ? line.tools.width(frame) + kRightGap : 0.0F;
-  const float room = ImGui::GetContentRegionAvail().x - tools;
+  const float room = width_beside(frame, line.tools);
   if (is_painting(frame)) {
     draw_brush_hint(frame, room);
   } else {
@@ -269,28 +262,9 @@ void draw_subtitle(Frame& frame, const Subtitle& line) {
   float width = 1.0F;
   ImGui::SameLine(0.0F, has_formula ? kTextGap : 0.0F);
   if (has_formula) {
-    width = draw_math(fonts, fonts.body, to_glm(ImGui::GetCursorScreenPos()), frame.ui.theme().output, line.formula);
+    width = draw_math(fonts, fonts.body, cursor_position(), frame.ui.theme().output, line.formula);
   }
   ImGui::Dummy(ImVec2(width, ImGui::GetFrameHeight()));
-}
-
-/// Writes what the head does in this text, as far as it is measured; the line is there in any case, so that nothing moves.
-void draw_sentence(Frame& frame, const inference::BlockShape& shape) {
-  constexpr std::uint32_t kMaxTokens = 2'048;  // measuring all heads of a longer text takes seconds
-  const Selection& selection = frame.state.selection;
-  std::string sentence;
-  if (selection.mean == HeadMean::None && std::max(shape.queries, shape.keys) <= kMaxTokens) {
-    const ShownMetrics metrics = ask_metrics(frame);
-    const HeadRef head = selection.head_ref();
-    if (const evaluation::HeadMetrics* known = metrics.of(head)) {
-      sentence = "In this text " + head_sentence(head, *known);
-    }
-  }
-  const shell::FontSet& fonts = frame.ui.fonts();
-  write_text(fonts.small, frame.ui.theme().text_dim, fit_text(fonts.small, sentence, ImGui::GetContentRegionAvail().x));
-  if (sentence.empty()) return;
-  frame.mark("head.sentence", last_item_rect());
-  explain_last_item(frame, "Computed from the weights; the tab Heads has all numbers.");
 }
 
 }  // namespace
@@ -300,7 +274,7 @@ void draw_head_header(Frame& frame) {
   draw_view_title(frame, title(frame));
   mark_last_item(frame, "head.title");
   choose_mean(frame);
-  const inference::BlockShape& shape = frame.result.shapes.at(selection.block);
+  const inference::BlockShape& shape = *selected_shape(frame);
   const model::AttentionLayer* layer = frame.result.network ? &frame.result.network->layer(selection.block) : nullptr;
   // A head without an output projection has nothing that it could be kept out of.
   const bool has_gain = layer && layer->weights && layer->weights->output && selection.mean == HeadMean::None;
@@ -327,7 +301,7 @@ void draw_head_header(Frame& frame) {
   const Subtitle line = fit_subtitle(frame, about_map(frame, shape), std::move(formula), tools);
   draw_subtitle(frame, line);
   draw_tools(frame, line.tools);
-  draw_sentence(frame, shape);
+  place_sentence(frame);
 }
 
 std::string HeadAbout::text() const {

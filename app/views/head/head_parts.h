@@ -2,9 +2,7 @@
 
 #include "app/frame.h"
 #include "app/views/head/grouped_head.h"
-#include "attention/mask.h"
 #include "chart/ellipsis.h"
-#include "chart/viewport.h"
 #include "export/drawing.h"
 
 namespace headlight::app {
@@ -61,6 +59,7 @@ class HeadFigure {
   const State* state_ = nullptr;
   const EngineResult* result_ = nullptr;
   std::shared_ptr<const attention::Tile> tile_;  ///< null while not known
+  float reach_ = 0.0F;                           ///< shared_reach() of the map
   bool is_difference_ = false, is_too_large_ = false;
   std::string grouping_;                          ///< how the map is grouped, in words; empty: it isn't
   std::vector<std::string> row_names_, columns_;  ///< of a grouped map

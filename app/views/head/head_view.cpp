@@ -1,15 +1,12 @@
 #include "app/views/head/head_view.h"
 
-#include "app/shell/theme.h"
 #include "app/state/map_settings.h"
 #include "app/views/head/map_parts.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/map_axes.h"
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/thumbnail.h"
-#include "chart/viewport.h"
 
 namespace headlight::app {
 namespace {
@@ -126,7 +123,7 @@ void handle_side(Frame& frame, const chart::Viewport& viewport, MapSide side, co
                         ? "A click locks the row of a query, another one or Esc releases it; a right click masks it."
                         : "A click locks the column of a key, another one or Esc releases it; a right click masks it.");
   if (!is_hovered) return;
-  const std::optional<LockedToken> token = token_at(viewport, side, to_glm(ImGui::GetIO().MousePos));
+  const std::optional<LockedToken> token = token_at(viewport, side, pointer_position());
   if (!token) return;
   ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
   std::optional<LockedToken>& locked = frame.state.view.locked;
@@ -219,11 +216,11 @@ CellRange visible_cells(const chart::Viewport& viewport) {
 
 void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, HeadMemory& memory) {
   const float bars = frame.state[kMapView.shows_marginals] && can_group(frame) ? kMarginalRoom : 0.0F;
-  const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail()) - glm::vec2(kBarRoom, 4.0F) - bars;
+  const glm::vec2 room = region_left() - glm::vec2(kBarRoom, 4.0F) - bars;
   const glm::vec2 margins = measure_axes(frame, queries, keys, room);
   const chart::Region cells = shown_cells(frame, frame.state.selection.block);
   const MapRoom map_room{
-      .area = {.origin = glm::round(to_glm(ImGui::GetCursorScreenPos()) + margins), .size = glm::max(room - margins, 16.0F)},
+      .area = {.origin = glm::round(cursor_position() + margins), .size = glm::max(room - margins, 16.0F)},
       .rows = queries.count,
       .columns = keys.count,
       .first = {.row = cells.row, .column = cells.column}};
@@ -264,36 +261,33 @@ void draw_map(Frame& frame, const AxisTokens& queries, const AxisTokens& keys, H
   }
   if (hovered && !frame.transient.aim.conceals)
     draw_map_tooltip(frame, *hovered, viewport.rect_of({.row = hovered->query, .column = hovered->key}), seen);
-  if (hovered && is_painting(frame)) draw_brush(frame, to_glm(ImGui::GetIO().MousePos));
+  if (hovered && is_painting(frame)) draw_brush(frame, pointer_position());
 }
 
 }  // namespace
 
 void draw_head_panel(Frame& frame, HeadMemory& memory) {
   const Selection& selection = frame.state.selection;
-  const auto shape = frame.result.shapes.find(selection.block);
-  if (shape == frame.result.shapes.end() || !frame.result.input) return;
-  const model::BlockKind kind = selection.block.kind;
+  const inference::BlockShape* shape = selected_shape(frame);
+  if (!shape || !frame.result.input) return;
   draw_head_header(frame);
   const chart::Region cells = shown_cells(frame, selection.block);
-  AxisTokens rows = axis_tokens(frame, frame.result.input->queries(kind), cells.row + cells.rows, query_range(frame, kind),
-                                rows_write_tokens(frame, kind) ? "reads" : "query");
+  AxisTokens rows = axis_tokens(frame, shown_queries(frame), cells.row + cells.rows, query_range(frame),
+                                rows_write_tokens(frame) ? "reads" : "query");
   if (is_grouped(frame)) return draw_grouped_map(frame, memory.grouped, rows.name);  // words are those that are read
-  const std::optional<std::vector<std::string>> written = written_tokens(frame, kind);
+  const std::optional<std::vector<std::string>> written = written_tokens(frame);
   if (written) {
     rows.texts = &*written;
     rows.name = "writes";
   }
-  AxisTokens keys =
-      axis_tokens(frame, frame.result.input->keys(kind), cells.column + cells.columns, key_range(frame, kind), "key");
+  AxisTokens keys = axis_tokens(frame, shown_keys(frame), cells.column + cells.columns, key_range(frame), "key");
   rows.has_indices = keys.has_indices = frame.transient.aim.shows_indices;
   const capture::PatchImages query_images = patch_images(frame, MapSide::Query);
   const capture::PatchImages key_images = patch_images(frame, MapSide::Key);
   rows.patches = &query_images;
   keys.patches = &key_images;
-  draw_token_search(frame, {.queries = rows.texts,
-                            .keys = keys.texts,
-                            .are_same = &frame.result.input->queries(kind) == &frame.result.input->keys(kind)});
+  draw_token_search(frame,
+                    {.queries = rows.texts, .keys = keys.texts, .are_same = &shown_queries(frame) == &shown_keys(frame)});
   draw_map(frame, rows, keys, memory);
 }
 
@@ -302,7 +296,7 @@ std::unique_ptr<ViewPanel> open_head_view() {
     void draw(Frame& frame) override {
       draw_head_panel(frame, memory_);
       figure_ = {};
-      const bool has_map = frame.result.shapes.contains(frame.state.selection.block) && frame.result.input;
+      const bool has_map = selected_shape(frame) && frame.result.input;
       if (has_map) figure_.keep(frame, memory_.grouped);
     }
     std::unique_ptr<exporting::Drawing> figure() const override { return figure_.draw(); }

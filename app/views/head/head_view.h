@@ -1,6 +1,5 @@
 #pragma once
 
-#include "app/views/head/grouped_head.h"
 #include "app/views/head/head_parts.h"
 #include "app/views/view.h"
 

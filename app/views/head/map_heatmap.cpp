@@ -1,7 +1,6 @@
 #include <glm/common.hpp>
 #include <glm/vector_relational.hpp>
 
-#include "app/shapes/quantities/tile_query.h"
 #include "app/state/comparison.h"
 #include "app/state/map_settings.h"
 #include "app/views/head/map_parts.h"
@@ -51,13 +50,12 @@ bool MapHeatmap::is_per_row() const {
 void MapHeatmap::set_colors(shell::HeatmapImage& image) const {
   if (head_map_shows_difference(frame_)) {
     const ValueRange range = known().tile ? known().facts->range : ValueRange();
-    return set_difference_colors(image, range, kMinDifference);
+    return set_signed_colors(frame_, image, query({}), range, kMinDifference);
   }
   if (shows_weights()) {
     set_weight_colors(image, frame_.state, known(), is_per_row());
     return;
   }
-  image.color_map = colors_of(shown_stage(frame_.state), frame_.state);
   float reach = 1e-6F;
   for (const ShownTile& shown : {known(), tiles_.visible()}) {
     if (!shown.tile) continue;
@@ -65,14 +63,16 @@ void MapHeatmap::set_colors(shell::HeatmapImage& image) const {
     reach = std::max({reach, std::abs(range.low), std::abs(range.high)});
   }
   if (shows_norms(frame_.state)) {
+    image.color_map = weight_colors(frame_.state);
     image.spread = frame_.state[kMapView.color_spread];
     image.high = reach;
     return;
   }
+  set_signed_colors(frame_, image, query({}), {.low = -reach, .high = reach}, 1e-6F);
   const auto limits = frame_.state.view.color_limits.find(shown_stage(frame_.state));
-  if (limits != frame_.state.view.color_limits.end()) reach = limits->second.high;
-  image.low = -reach;
-  image.high = reach;
+  if (limits == frame_.state.view.color_limits.end()) return;
+  image.low = -limits->second.high;
+  image.high = limits->second.high;
 }
 
 TiledMap::SetColors MapHeatmap::colors() const {
@@ -116,7 +116,7 @@ std::optional<RangeHint> MapHeatmap::hint() const {
   if (!known().tile || !shows_weights() || is_per_row() || head_map_shows_difference(frame_)) return std::nullopt;
   shell::HeatmapImage image;
   set_colors(image);
-  return range_hint(known(), image, frame_.state.view.color_limits.contains(Stage::Weights));
+  return range_hint(frame_.state, known(), image);
 }
 
 namespace {
@@ -145,7 +145,7 @@ Minimap::Minimap(Frame& frame, const MapRoom& room)
   click_area("minimap", area_.size);
   frame.mark("head.minimap", area_);
   if (!ImGui::IsItemActive()) return;
-  const glm::vec2 part = (to_glm(ImGui::GetIO().MousePos) - area_.origin) / area_.size;
+  const glm::vec2 part = (pointer_position() - area_.origin) / area_.size;
   transient.pan = (glm::clamp(part, 0.0F, 1.0F) - 0.5F) * count_;
   frame.ui.request_redraw(2);
 }

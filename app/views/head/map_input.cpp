@@ -4,7 +4,6 @@
 #include <glm/geometric.hpp>
 
 #include "app/shell/click_area.h"
-#include "app/shell/imgui_vectors.h"
 #include "app/widgets/brush.h"
 #include "app/widgets/cells/shown_mask.h"
 #include "app/widgets/text.h"
@@ -65,6 +64,8 @@ class MapInput {
  private:
   glm::vec2 pointer() const { return to_glm(io_.MousePos); }
   int& memory(const char* name) { return *storage_.GetIntRef(ImGui::GetID(name), 0); }
+  float& number(const char* name) { return *storage_.GetFloatRef(ImGui::GetID(name), 0.0F); }
+  void keep(const char* x, const char* y, glm::vec2 value) { std::tie(number(x), number(y)) = std::tie(value.x, value.y); }
 
   Stroke stroke() { return static_cast<Stroke>(memory("stroke")); }
   void set_stroke(Stroke stroke) { memory("stroke") = static_cast<int>(stroke); }
@@ -72,9 +73,16 @@ class MapInput {
 
   /// Zooms so that what is under the point stays there, also while the map's part of the room grows.
   void zoom_at(glm::vec2 point, float factor) {
-    const glm::vec2 cells = (point - viewport_.matrix().origin) / viewport_.cell_size();
+    // A map that is smaller than its room stays in the middle: what was under the point is there again once it is larger.
+    const auto kept = [&](const char* x, const char* y) { return glm::vec2(number(x), number(y)); };
+    const bool goes_on = kept("zoom.x", "zoom.y") == point && number("zoom") == viewport_.zoom() &&
+                         kept("zoom.pan.x", "zoom.pan.y") == viewport_.pan();
+    if (!goes_on) keep("zoom.cell.x", "zoom.cell.y", (point - viewport_.matrix().origin) / viewport_.cell_size());
     const chart::Viewport zoomed = room_.viewport(viewport_.zoom() * factor, viewport_.pan());
-    viewport_ = zoomed.moved(point - zoomed.matrix().origin - cells * zoomed.cell_size());
+    viewport_ = zoomed.moved(point - zoomed.matrix().origin - kept("zoom.cell.x", "zoom.cell.y") * zoomed.cell_size());
+    number("zoom") = viewport_.zoom();
+    keep("zoom.x", "zoom.y", point);
+    keep("zoom.pan.x", "zoom.pan.y", viewport_.pan());
   }
 
   bool wants_to_pan() const {
@@ -165,7 +173,7 @@ class MapInput {
     if (frame_.state[kBrush.ink] != BrushInk::Mask) return has_ink(frame_.state, cell);
     const Selection& selection = frame_.state.selection;
     const ShownMask mask(frame_);
-    return !mask.spec().is_visible(mask.map(), selection.batch, cell, key_range(frame_, selection.block.kind));
+    return !mask.spec().is_visible(mask.map(), selection.batch, cell, key_range(frame_));
   }
 
   PaintedMap map() const { return painted_map(frame_.result, frame_.state.selection); }

@@ -1,8 +1,6 @@
 #include "app/state/map_settings.h"
 #include "app/views/head/map_parts.h"
 
-#include "app/shapes/quantities/tile_query.h"
-#include "app/shell/click_area.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/tile_numbers.h"
 #include "chart/color.h"
@@ -96,9 +94,8 @@ float MapLegend::draw_hint(glm::vec2 at) {
   ImGui::SetCursorScreenPos(at);
   const float height = kHintLine * static_cast<float>(hint_lines_.size());
   if (click_area("fit range", {kBarRoom - 20.0F, height})) {
-    auto& limits = frame_.state.view.color_limits;
-    limits.erase(Stage::Weights);
-    if (hint_->range) limits[Stage::Weights] = *hint_->range;
+    frame_.state.view.color_limits.erase(Stage::Weights);
+    frame_.state.set(kMapView.color_range, hint_->range);
   }
   mark_last_item(frame_, "head.fit_range");
   const bool is_hovered = ImGui::IsItemHovered();

@@ -1,10 +1,8 @@
 #include "app/shapes/quantities/strongest.h"
-#include "app/shapes/quantities/tile_query.h"
 #include "app/state/block_settings.h"
 #include "app/views/head/head_parts.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
-#include "app/widgets/text.h"
 #include "app/widgets/token_menu.h"
 
 namespace headlight::app {
@@ -65,8 +63,7 @@ void draw_token_search(Frame& frame, const MapTokens& tokens) {
     }
   }
   ImGui::SameLine();
-  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim,
-             search.text.empty() ? "" : count_text(found, pinned_token(frame)));
+  write_dim(frame, search.text.empty() ? "" : count_text(found, pinned_token(frame)));
   if (is_closed) search.is_open = false;
 }
 

@@ -6,7 +6,6 @@
 #include "app/widgets/map_layers.h"
 #include "app/widgets/range_bar.h"
 #include "app/widgets/shown_tile.h"
-#include "chart/viewport.h"
 
 namespace headlight::app {
 

@@ -1,6 +1,5 @@
 #include "app/views/head/head_parts.h"
 
-#include "app/shapes/quantities/tile_query.h"
 #include "app/state/comparison.h"
 #include "app/widgets/cells/arithmetic.h"
 #include "app/widgets/cells/shown_mask.h"
@@ -10,7 +9,6 @@
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
-#include "capture/capture_file.h"
 
 namespace headlight::app {
 namespace {
@@ -23,7 +21,7 @@ constexpr float kNumberColumn = 108.0F;
 void draw_token(const Frame& frame, const char* role, shell::Color color, const std::vector<std::string>* texts,
                 std::uint32_t index, MapSide side) {
   {
-    const TextStyleScope ink(frame.ui.fonts().small, color);
+    const TextStyleScope ink(frame, color);
     ImGui::Text("%s %u", role, index);
   }
   ImGui::SameLine(kNumberColumn);
@@ -33,7 +31,7 @@ void draw_token(const Frame& frame, const char* role, shell::Color color, const 
 }
 
 void draw_number(const Frame& frame, const char* name, const std::string& value, ImFont* font) {
-  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, name);
+  write_dim(frame, name);
   const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + ImGui::GetStyle().ItemSpacing.x;
   ImGui::SameLine(std::max(kNumberColumn, end));
   write_text(font, frame.ui.theme().text, value);
@@ -53,15 +51,14 @@ void draw_painted_number(const Frame& frame, attention::Cell cell, const attenti
 }
 
 /// Draws the row's token, or what is written and what is read there, and the column's.
-void draw_tokens(Frame& frame, model::BlockKind kind, attention::Cell cell) {
+void draw_tokens(Frame& frame, attention::Cell cell) {
   const shell::Theme& theme = frame.ui.theme();
-  const model::ModelInput& input = *frame.result.input;
   const std::uint32_t item = frame.state.selection.batch;
-  const std::optional<std::vector<std::string>> written = written_tokens(frame, kind);
+  const std::optional<std::vector<std::string>> written = written_tokens(frame);
   if (written) draw_token(frame, "writes", theme.query, &*written, cell.query, MapSide::Query);
-  draw_token(frame, rows_write_tokens(frame, kind) ? "reads" : "query", theme.query, input.queries(kind).labels(item),
-             cell.query, MapSide::Query);
-  draw_token(frame, "key", theme.key, input.keys(kind).labels(item), cell.key, MapSide::Key);
+  draw_token(frame, rows_write_tokens(frame) ? "reads" : "query", theme.query, shown_queries(frame).labels(item), cell.query,
+             MapSide::Query);
+  draw_token(frame, "key", theme.key, shown_keys(frame).labels(item), cell.key, MapSide::Key);
 }
 
 std::string number_text(std::optional<float> value) {
@@ -70,17 +67,16 @@ std::string number_text(std::optional<float> value) {
 }
 
 /// Writes the sums and extremes of a cell's row and column.
-void draw_sums(const Frame& frame, model::BlockKind kind, attention::Cell cell, const RowStatistics& row,
-               std::optional<float> received) {
+void draw_sums(const Frame& frame, attention::Cell cell, const RowStatistics& row, std::optional<float> received) {
   ImFont* mono = frame.ui.fonts().mono;
   if (row.key) {
-    const std::string* text = frame.result.input->keys(kind).label(frame.state.selection.batch, *row.key);
+    const std::string* text = shown_keys(frame).label(frame.state.selection.batch, *row.key);
     const std::string token = text != nullptr ? fmt::format(" at \u201C{}\u201D", *text) : "";
     draw_number(frame, "row's largest", fmt::format("{:.3f}{}", row.largest, token), mono);
     draw_number(frame, "row entropy", fmt::format("{:.3f} nats", row.entropy), mono);
   }
-  const attention::KeyRange queries = query_range(frame, kind);
-  const bool has_padding = queries.begin != 0 || queries.end != frame.result.input->queries(kind).length;
+  const attention::KeyRange queries = query_range(frame);
+  const bool has_padding = queries.begin != 0 || queries.end != shown_queries(frame).length;
   if (!received || !std::isfinite(*received) || has_padding || !queries.holds(cell.query)) return;
   draw_number(frame, "key receives", fmt::format("{:.3f} from {} queries", *received, queries.end), mono);
 }
@@ -106,7 +102,7 @@ void draw_change(Frame& frame, attention::Cell cell) {
 }
 
 /// Draws the numbers of a mean: it has no scores of its own, its heads have.
-void draw_mean(Frame& frame, model::BlockKind kind, attention::Cell cell) {
+void draw_mean(Frame& frame, attention::Cell cell) {
   const TileQuery map = shown_map(frame.state.selection, frame.result.shapes, tile_of(frame, Stage::Weights));
   TileNumbers numbers(frame, map.block, map.batch, map.head, map.quantity);
   const std::optional<TileNumbers::WeightsRow> row = numbers.weights_row(cell.query);
@@ -114,7 +110,7 @@ void draw_mean(Frame& frame, model::BlockKind kind, attention::Cell cell) {
   draw_number(frame, "mean weight",
               number_text(row && cell.key < row->weights.size() ? std::optional(row->weights[cell.key]) : std::nullopt),
               frame.ui.fonts().mono);
-  if (row) draw_sums(frame, kind, cell, row->statistics, numbers.received(cell.key));
+  if (row) draw_sums(frame, cell, row->statistics, numbers.received(cell.key));
 }
 
 }  // namespace
@@ -124,12 +120,11 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell, const chart::Rect& box
   const Selection& selection = frame.state.selection;
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
-  const model::BlockKind kind = selection.block.kind;
   if (selection.mean != HeadMean::None) {
     const Tooltip tooltip(frame, box, map);
-    draw_tokens(frame, kind, cell);
+    draw_tokens(frame, cell);
     ImGui::Separator();
-    draw_mean(frame, kind, cell);
+    draw_mean(frame, cell);
     draw_change(frame, cell);
     return;
   }
@@ -139,7 +134,7 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell, const chart::Rect& box
   const std::optional<NumberSource::Softmax> softmax = numbers.softmax(cell.query);
 
   const Tooltip tooltip(frame, box, map);
-  draw_tokens(frame, kind, cell);
+  draw_tokens(frame, cell);
   ImGui::Separator();
   const bool has_weights = !softmax || softmax->sum != 0.0F;  // NaN: it has some that aren't numbers
   const bool is_known = row && cell.key < row->weights.size();
@@ -147,20 +142,20 @@ void draw_map_tooltip(Frame& frame, attention::Cell cell, const chart::Rect& box
   draw_number(frame, "weight",
               has_weights ? number_text(is_known ? std::optional(row->weights[cell.key]) : std::nullopt) : "none",
               fonts.mono);
-  const auto shape = frame.result.shapes.find(selection.block);
-  const bool has_scores = shape != frame.result.shapes.end() && !shape->second.only_weights;
+  const inference::BlockShape* shape = selected_shape(frame);
+  const bool has_scores = shape && !shape->only_weights;
   if (has_scores) draw_number(frame, "scaled score", number_text(scaled), fonts.mono);
   draw_change(frame, cell);
-  if (row) draw_sums(frame, kind, cell, row->statistics, numbers.received(cell.key));
+  if (row) draw_sums(frame, cell, row->statistics, numbers.received(cell.key));
   const ShownMask mask(frame);
   const std::string reason =
       mask_reason(mask.spec(), {.map = mask.map(),
                                 .batch = selection.batch,
                                 .cell = cell,
-                                .keys = key_range(frame, kind),
+                                .keys = key_range(frame),
                                 .pattern = fixed_pattern(frame.state, selection.block, selection.head)});
   const bool is_hidden_by_file =
-      frame.result.capture && capture::is_causal(*frame.result.capture, kind) && cell.key > cell.query;
+      frame.result.capture && capture::is_causal(*frame.result.capture, selection.block.kind) && cell.key > cell.query;
   if (is_hidden_by_file) draw_number(frame, "mask", "causal, as the file says", fonts.body);
   if (!reason.empty() && !is_hidden_by_file) draw_number(frame, "masked by", reason, fonts.body);
   draw_painted_number(frame, cell, mask.spec());

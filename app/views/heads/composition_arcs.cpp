@@ -94,7 +94,7 @@ Table draw_composition_arcs(Frame& frame, const CompositionGraph& graph, attribu
   const float free = room.x - 12.0F - kLayerGap * static_cast<float>(shapes.size());
   const float step =
       std::clamp(std::floor(free / static_cast<float>(std::max<std::size_t>(heads, 1))), kMinHeadStep, kMaxHeadStep);
-  const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos());
+  const glm::vec2 origin = cursor_position();
   const float line = origin.y + std::max(room.y - kHeadLine, 80.0F);
   const shell::Theme& theme = frame.ui.theme();
   std::map<HeadRef, glm::vec2> places;

@@ -17,7 +17,7 @@ CellRange shown_range(const Frame& frame, const inference::BlockShape& shape) {
   const std::optional<CellRange>& range = frame.transient.range;
   if (range && range->last.query < shape.queries && range->last.key < shape.keys) return *range;
   const Selection& selection = frame.state.selection;
-  const model::TokenBatch& tokens = frame.result.input->queries(selection.block.kind);
+  const model::TokenBatch& tokens = shown_queries(frame);
   const bool has_lengths = selection.batch < tokens.lengths.size() && tokens.lengths[selection.batch] > 0;
   const std::uint32_t end = has_lengths ? tokens.start(selection.batch) + tokens.lengths[selection.batch] : shape.queries;
   const attention::Cell cell{
@@ -35,20 +35,19 @@ std::string names_of(const Frame& frame, const model::TokenBatch& tokens, std::u
 class FromToPanel final : public FindPanel {
  public:
   Heading heading(const Frame& frame) override {
-    const auto shape = frame.result.shapes.find(frame.state.selection.block);
-    if (shape == frame.result.shapes.end() || !frame.result.input) return {.title = "Who looks from here to there?"};
-    const CellRange range = shown_range(frame, shape->second);
-    const model::BlockKind kind = frame.state.selection.block.kind;
+    const inference::BlockShape* shape = selected_shape(frame);
+    if (!shape || !frame.result.input) return {.title = "Who looks from here to there?"};
+    const CellRange range = shown_range(frame, *shape);
     return {.title = fmt::format("Who looks from {} to {}?",
-                                 names_of(frame, frame.result.input->queries(kind), range.first.query, range.last.query),
-                                 names_of(frame, frame.result.input->keys(kind), range.first.key, range.last.key))};
+                                 names_of(frame, shown_queries(frame), range.first.query, range.last.query),
+                                 names_of(frame, shown_keys(frame), range.first.key, range.last.key))};
   }
 
   void draw(Frame& frame) override {
     choose_kind(frame, "heads.kind");
-    const auto shape = frame.result.shapes.find(frame.state.selection.block);
-    if (shape == frame.result.shapes.end() || !frame.result.input) return;
-    const CellRange range = shown_range(frame, shape->second);
+    const inference::BlockShape* shape = selected_shape(frame);
+    if (!shape || !frame.result.input) return;
+    const CellRange range = shown_range(frame, *shape);
     choose_tokens(frame, range);
     const FromToQuestion query = from_to_query(frame.state.selection, range);
     const Analysed* answer = frame.ask(query);
@@ -103,7 +102,7 @@ class FromToPanel final : public FindPanel {
     const TokenLine from{.name = "heads.from",
                          .title = "from",
                          .explanation = "The token that looks: its row of each head's map.",
-                         .tokens = &frame.result.input->queries(selection.block.kind),
+                         .tokens = &shown_queries(frame),
                          .item = selection.batch,
                          .chosen = range.first.query,
                          .color = theme.query,
@@ -111,8 +110,8 @@ class FromToPanel final : public FindPanel {
     const TokenLineEvents queries = draw_token_line(frame, from, queries_);
     const TokenLine to{.name = "heads.to",
                        .title = "to",
-                       .explanation = "The token that is looked at: its column of each head's map.",
-                       .tokens = &frame.result.input->keys(selection.block.kind),
+                       .explanation = "The token that is attended to: its column of each head's map.",
+                       .tokens = &shown_keys(frame),
                        .item = selection.batch,
                        .chosen = range.first.key,
                        .color = theme.key,

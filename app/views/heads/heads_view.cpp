@@ -48,6 +48,7 @@ class HeadsView final : public ViewPanel {
       panel_ = open_panel(mode_);
     }
     draw_title(frame);
+    place_sentence(frame);
     choose(frame, kHeadsView.mode);
     panel_->draw(frame);
     if (panel_->has_numbers()) copy_when_asked(frame, [&] { return panel_->csv(); });

@@ -65,7 +65,7 @@ class MetricsPanel final : public FindPanel {
     for (const std::size_t row : table_.listed()) heads.push_back(table_.table().subjects[row]);
     move_through_heads(frame, heads, 1);
     draw_head_tools(frame, "heads", metrics);
-    draw_head_sentence(frame, "heads", metrics, hovered_, false);
+    draw_head_note(frame, "heads", metrics, hovered_, false);
     draw_comparison(frame, "heads", "each metric", baseline);
     hovered_.reset();
     if (has_heads_to_show(frame, "heads", metrics, heads.empty())) draw_table(frame);

@@ -1,7 +1,6 @@
 #include "app/views/heads/pattern_pad.h"
 
 #include "app/engine/analyses/head_ranking.h"
-#include "app/shell/click_area.h"
 #include "app/views/heads/find_panel.h"
 #include "app/widgets/cells/shown_mask.h"
 #include "app/widgets/controls.h"
@@ -25,7 +24,7 @@ std::optional<std::string> PatternPad::draw(Frame& frame, const std::string& for
   if (pattern_.cells.empty()) return std::nullopt;
   const float most = static_cast<float>(std::max(pattern_.queries, pattern_.keys));
   const float cell = std::clamp(std::floor(kPadSize / most), kMinPadCell, kMaxPadCell);
-  const chart::Rect box{.origin = to_glm(ImGui::GetCursorScreenPos()),
+  const chart::Rect box{.origin = cursor_position(),
                         .size = {cell * static_cast<float>(pattern_.keys), cell * static_cast<float>(pattern_.queries)}};
   click_area("##pad", to_imgui(box.size));
   const bool ends = ink_ && ImGui::IsItemDeactivated();
@@ -60,8 +59,7 @@ void PatternPad::update(const Frame& frame, const std::string& formula) {
   of_ = now;
   ink_.reset();
   is_too_long_ = false;
-  const attention::KeyRange queries = first_of(query_range(frame, selection.block.kind)),
-                            keys = first_of(key_range(frame, selection.block.kind));
+  const attention::KeyRange queries = first_of(query_range(frame)), keys = first_of(key_range(frame));
   pattern_ = {.first_query = queries.begin,
               .first_key = keys.begin,
               .queries = queries.end - queries.begin,
@@ -73,7 +71,7 @@ void PatternPad::update(const Frame& frame, const std::string& formula) {
   for (std::uint32_t row = 0; row < pattern_.queries; ++row) {
     for (std::uint32_t column = 0; column < pattern_.keys; ++column) {
       const attention::Cell cell{.query = queries.begin + row, .key = keys.begin + column};
-      const bool is_visible = mask.spec().is_visible(map, selection.batch, cell, key_range(frame, selection.block.kind));
+      const bool is_visible = mask.spec().is_visible(map, selection.batch, cell, key_range(frame));
       hidden_[std::size_t{row} * pattern_.keys + column] = is_visible ? 0 : 1;
     }
   }
@@ -89,7 +87,7 @@ void PatternPad::update(const Frame& frame, const std::string& formula) {
 }
 
 void PatternPad::follow_pointer(Frame& frame, const chart::Rect& box, float cell) {
-  const glm::vec2 at = (to_glm(ImGui::GetIO().MousePos) - box.origin) / cell;
+  const glm::vec2 at = (pointer_position() - box.origin) / cell;
   const bool is_inside = at.x >= 0.0F && at.y >= 0.0F && at.x < static_cast<float>(pattern_.keys) &&
                          at.y < static_cast<float>(pattern_.queries);
   if (!is_inside || !(ImGui::IsItemHovered() || ImGui::IsItemActive())) return;

@@ -8,7 +8,6 @@
 #include "app/widgets/finding.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/head_tools.h"
-#include "attention/expression.h"
 
 namespace headlight::app {
 namespace {
@@ -41,7 +40,7 @@ bool choose_pattern(Frame& frame) {
   const HeadPattern before = state[kHeadsView.pattern];
   ImGui::SetNextItemWidth(kChoiceWidth);
   OpenList list(frame, "heads.pattern", text_of(before).title,
-                "Which keys heads are expected to look at: heads are ranked by how much they do.",
+                "Which keys heads are expected to attend to: heads are ranked by how much they do.",
                 ImGuiComboFlags_HeightLarge);
   if (!list) return false;
   for (std::size_t i = 0; i < kPatterns.size(); ++i) {
@@ -118,7 +117,7 @@ class PatternPanel final : public FindPanel {
     const float button = button_width(kDraw);
     {
       const TextStyleScope ink(frame.ui.fonts().mono, frame.ui.theme().text);
-      const float width = ImGui::GetContentRegionAvail().x - button - ImGui::GetStyle().ItemSpacing.x;
+      const float width = width_left() - button - ImGui::GetStyle().ItemSpacing.x;
       frame.ui.text_field("##typed", text, {.width = width, .hint = "k == q - 1", .limit = attention::Expression::kLongest});
       frame.state.set(kHeadsView.typed_pattern, text);
     }
@@ -234,7 +233,7 @@ class PatternPanel final : public FindPanel {
     const bool is_even = pattern == HeadPattern::Uniform;
     std::string text = is_even
                            ? "Score: the mean over queries of \u03A3 min(\u03B1[q][k], 1 \u00F7 visible keys): 1 where a "
-                             "head looks at all keys alike."
+                             "head attends to all keys alike."
                            : fmt::format(
                                  "Score: \u03A3 of \u03B1[q][k] over the keys k {}, averaged over the queries that "
                                  "have such a key{}.",

@@ -147,7 +147,7 @@ class RetrievalPanel final : public FindPanel {
     const std::array<Grid, 3> grids = {grid_of(found, head_name(selection.head_ref()), own),
                                        grid_of(found, "mean of heads", mean),
                                        grid_of(found, "predicted by the model", evaluation::predicted_share)};
-    const float room = ImGui::GetContentRegionAvail().x;
+    const float room = width_left();
     const auto count = static_cast<float>(grids.size());
     const bool is_wide = room >= count * (kLeastGrid + kGridGap);
     const float width = is_wide ? std::floor((room - (count - 1.0F) * kGridGap) / count) : room;
@@ -156,7 +156,7 @@ class RetrievalPanel final : public FindPanel {
       const float line = ImGui::GetTextLineHeightWithSpacing();
       ImGui::BeginChild(grids[i].title.c_str(), {width, grid_height(grids[i], width) + line}, false,
                         ImGuiWindowFlags_NoScrollbar);
-      write_text(frame.ui.fonts().strong, frame.ui.theme().text, grids[i].title);
+      write_strong(frame, grids[i].title);
       draw_grid(
           frame,
           {.grid = grids[i],

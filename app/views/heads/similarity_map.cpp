@@ -3,12 +3,9 @@
 #include <numeric>
 
 #include "app/engine/analyses/head_metric_text.h"
-#include "app/shell/click_area.h"
-#include "app/shell/heatmap_renderer.h"
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/range_bar.h"
-#include "app/widgets/shown_tile.h"
 
 namespace headlight::app {
 namespace {
@@ -85,7 +82,7 @@ SimilarityMap::Pointed SimilarityMap::draw(Frame& frame, std::optional<std::uint
   Pointed pointed;
   const Found shown_heads = shown();
   const HeadSimilarity& found = *shown_heads.now;
-  const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
+  const glm::vec2 room = region_left();
   const auto count = static_cast<std::uint32_t>(order_.size());
   const float edge =
       std::max(std::min({room.x - kGutter, room.y - kTop - kBarRoom, kMaxCell * static_cast<float>(count)}), 40.0F);
@@ -96,12 +93,12 @@ SimilarityMap::Pointed SimilarityMap::draw(Frame& frame, std::optional<std::uint
   image.rows = image.columns = count;
   image.values = values_;
   if (shown_heads.baseline) {
-    set_difference_colors(image, {.low = -largest_, .high = largest_}, kMinDivergence);
+    set_difference_colors(image, frame.ui.theme(), {.low = -largest_, .high = largest_}, kMinDivergence);
   } else {
     image.color_map = weight_colors(frame.state);
     image.high = std::max(largest_, 1e-6F);
   }
-  image.area = {.origin = to_glm(ImGui::GetCursorScreenPos()) + glm::vec2(kGutter, kTop), .size = glm::vec2(edge)};
+  image.area = {.origin = cursor_position() + glm::vec2(kGutter, kTop), .size = glm::vec2(edge)};
   if (selected) {
     const auto at = static_cast<std::uint32_t>(std::ranges::find(order_, *selected) - order_.begin());
     if (at < count) image.crosshair_row = image.crosshair_column = at;
@@ -112,7 +109,7 @@ SimilarityMap::Pointed SimilarityMap::draw(Frame& frame, std::optional<std::uint
   const bool is_clicked = click_area("similar", to_imgui(image.area.size)) && !ImGui::GetIO().KeyCtrl;
   const bool is_hovered = ImGui::IsItemHovered();
   const std::optional<chart::CellPosition> cell =
-      is_hovered ? shell::HeatmapRenderer::cell_at(image, to_glm(ImGui::GetIO().MousePos)) : std::nullopt;
+      is_hovered ? shell::HeatmapRenderer::cell_at(image, pointer_position()) : std::nullopt;
   std::string about =
       "How much the attention of every two heads differs. Click: selects the row's head. Double click: opens it.";
   if (cell) {
@@ -131,7 +128,7 @@ SimilarityMap::Pointed SimilarityMap::draw(Frame& frame, std::optional<std::uint
     }
   }
   mark_pointer_item(frame, "heads.similar.map", about.c_str());
-  frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
+  draw_heatmap(frame, image);
   draw_names(frame, found, order_, image.area);
   draw_small_color_bar(
       frame, {.origin = {image.area.origin.x, image.area.end().y + 8.0F}, .size = {std::min(edge, 160.0F), 8.0F}}, image);

@@ -44,7 +44,7 @@ class SimilarityPanel final : public FindPanel {
     const auto draw_nearest = [&] {
       if (selected) draw_list(frame, found, *selected);
     };
-    ColumnPair().draw(draw_map, draw_nearest, std::floor(ImGui::GetContentRegionAvail().y * 0.6F));
+    ColumnPair().draw(draw_map, draw_nearest, std::floor(height_left() * 0.6F));
   }
 
   bool has_numbers() const override { return has_numbers_; }
@@ -84,7 +84,8 @@ class SimilarityPanel final : public FindPanel {
 
   static void explain(Frame& frame, const HeadSimilarity& found) {
     std::string text =
-        "The mean over queries of the Jensen\u2013Shannon divergence of both heads' rows, in bits: 0 where they look at the "
+        "The mean over queries of the Jensen\u2013Shannon divergence of both heads' rows, in bits: 0 where they attend to "
+        "the "
         "same keys alike, 1 where at different ones.";
     if (found.compared_queries < found.queries) {
       text +=
@@ -99,8 +100,7 @@ class SimilarityPanel final : public FindPanel {
     const HeadSimilarity& found = *similar.now;
     const bool compares = similar.baseline != nullptr;
     const std::string name = head_name(found.heads[selected]);
-    write_text(frame.ui.fonts().strong, frame.ui.theme().text,
-               compares ? fmt::format("Most changed against {}", name) : "Nearest to " + name);
+    write_strong(frame, compares ? fmt::format("Most changed against {}", name) : "Nearest to " + name);
     HeadScores others;
     for (std::uint32_t head = 0; head < found.heads.size(); ++head) {
       const Compared<double> both = divergence(similar, selected, head);
@@ -117,6 +117,10 @@ class SimilarityPanel final : public FindPanel {
                        selected);
     };
     draw_score_list(frame, {.name = "heads.similar", .scores = others, .about = about, .number = number});
+    if (others.heads.empty()) return;
+    const NumberRef shown = frame.transient.pointed_number.value_or(number(others.heads[0].head));
+    frame.says = fmt::format("{} and {} are {} bits apart: 0 is alike, 1 as different as can be.", shown.notes[0].second,
+                             head_name({shown.block, shown.head}), number_word(*shown.value, "{:.3f}"));
   }
 
   SimilarityMap map_;

@@ -2,7 +2,6 @@
 
 #include "app/engine/analyses/head_metric_text.h"
 #include "app/engine/analyses/vocabulary_tokens.h"
-#include "app/engine/predictions.h"
 #include "app/views/heads/find_panel.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
@@ -50,6 +49,11 @@ class VocabularyPanel final : public FindPanel {
     choose_distance(frame);
     draw_note(frame, "heads.vocabulary.about", about_text(frame, *token));
     draw_lists(frame, *token);
+    if (table_.rows > 0 && table_.columns[0].text(0) == kTokenLists[0].id)
+      frame.says =
+          fmt::format("{}, where it reads {}, promotes {} the most: {}.", head_name(frame.state.selection.head_ref()),
+                      key_word(label(frame, TokenCircuit::Keys, *token)), token_word(table_.columns[1].text(0)),
+                      number_word(signed_text(*table_.columns[3].number(0))));
   }
 
   bool shows_all_kinds() const override { return true; }
@@ -63,8 +67,8 @@ class VocabularyPanel final : public FindPanel {
     for (const auto& [block, shape] : frame.result.shapes) {
       for (std::uint32_t head = 0; block.kind == kind && head < shape.heads; ++head) heads.push_back({block, head});
     }
-    const auto shape = frame.result.shapes.find(frame.state.selection.block);
-    move_through_heads(frame, heads, shape == frame.result.shapes.end() ? 1 : shape->second.heads);
+    const inference::BlockShape* shape = selected_shape(frame);
+    move_through_heads(frame, heads, shape ? shape->heads : 1);
   }
 
   /// Tokens as the list's side has them: of an encoder those that it reads.
@@ -79,7 +83,7 @@ class VocabularyPanel final : public FindPanel {
   /// Chips of the text; a click reads that token. None: the input has no ids.
   std::optional<std::uint32_t> choose_token(Frame& frame) {
     const Selection& selection = frame.state.selection;
-    const model::TokenBatch& tokens = frame.result.input->keys(selection.block.kind);
+    const model::TokenBatch& tokens = shown_keys(frame);
     const std::size_t line = std::size_t{selection.batch} * tokens.length;
     if (tokens.ids.size() < line + tokens.length || tokens.length == 0) return std::nullopt;
     const auto id_at = [&](std::uint32_t at) { return tokens.ids[line + std::min(at, tokens.length - 1)]; };
@@ -179,7 +183,7 @@ class VocabularyPanel final : public FindPanel {
                                                           .circuit = list.circuit,
                                                           .token = token,
                                                           .positions = has_positions ? positions_ : std::nullopt});
-    write_text(frame.ui.fonts().strong, frame.ui.theme().text, list.title);
+    write_strong(frame, list.title);
     frame.mark(fmt::format("heads.vocabulary.{}", list.id), last_item_rect());
     const auto* found = answer ? answer->as<VocabularyTokens>() : nullptr;
     if (!found) return write_missing(frame, answer);

@@ -1,11 +1,9 @@
 #include "app/views/lines/lines_drawing.h"
 
-#include "app/figures/line_set.h"
 #include "app/figures/shaded_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/prediction_bars.h"
 #include "app/widgets/thumbnail.h"
-#include "chart/color.h"
 
 namespace headlight::app {
 namespace {
@@ -147,14 +145,12 @@ void draw_lines(Frame& frame, const DrawnLines& drawn) {
 }
 
 LineSides line_sides(Frame& frame) {
-  const model::BlockKind kind = frame.state.selection.block.kind;
-  const inference::BlockShape& shape = frame.result.shapes.at(frame.state.selection.block);
-  const model::ModelInput& input = *frame.result.input;
-  LineSides sides{.queries = side_of(frame, input.queries(kind), shape.queries, query_range(frame, kind)),
-                  .keys = side_of(frame, input.keys(kind), shape.keys, key_range(frame, kind))};
-  sides.queries.name = rows_write_tokens(frame, kind) ? "reads" : "query";
+  const inference::BlockShape& shape = *selected_shape(frame);
+  LineSides sides{.queries = side_of(frame, shown_queries(frame), shape.queries, query_range(frame)),
+                  .keys = side_of(frame, shown_keys(frame), shape.keys, key_range(frame))};
+  sides.queries.name = rows_write_tokens(frame) ? "reads" : "query";
   sides.keys.name = "key";
-  if (std::optional<std::vector<std::string>> written = written_tokens(frame, kind)) {
+  if (std::optional<std::vector<std::string>> written = written_tokens(frame)) {
     written->resize(shape.queries);
     sides.queries.labels = std::move(*written);
     sides.queries.name = "writes";

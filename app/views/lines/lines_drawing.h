@@ -2,7 +2,6 @@
 
 #include "app/frame.h"
 #include "app/views/lines/line_layout.h"
-#include "attention/mask.h"
 
 namespace headlight::app {
 

@@ -27,24 +27,20 @@ void draw_title(Frame& frame, const inference::BlockShape& shape) {
                              : fmt::format("Layer {} · {} of {} head{}", selection.block.layer.value, shown, shape.heads,
                                            shape.heads == 1 ? "" : "s"));
   frame.mark("lines.title", last_item_rect());
+  explain_last_item(frame,
+                    "Each line is a weight from the query at the left to the key at the right: the larger it is, the more "
+                    "opaque. Of two runs it is a weight\u2019s change: red where there is more, blue where there is less.");
   std::string about = fmt::format("{} · {} × {}", kind_name(frame.result, selection.block.kind), shape.queries, shape.keys);
   if (shape.batch > 1) about += fmt::format(" · line {} of {}", selection.batch + 1, shape.batch);
   continue_line(text_width(fonts.small, about), kGap);
   draw_title_note(frame, about);
-  write_wrapped(
-      fonts.small, frame.ui.theme().text_dim,
-      frame.shows_difference()
-          ? fmt::format(
-                "Each line is the change of a weight, {}, from the query at the left to the key at the right: red where "
-                "there is more, blue where there is less; the larger it is, the more opaque.",
-                difference_caption(frame.state))
-          : "Each line is a weight, from the query at the left to the key at the right: the larger it is, the more opaque.");
+  place_sentence(frame);
 }
 
 void draw_threshold(Frame& frame) {
   write_label(frame.ui.fonts().small, frame.ui.theme().text, frame.shows_difference() ? "from change" : "from weight");
   ImGui::SameLine(0.0F, 8.0F);
-  const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text);
+  const TextStyleScope ink(frame, frame.ui.theme().text);
   ImGui::SetNextItemWidth(kSliderWidth);
   ImGui::SliderFloat("##threshold", &frame.state.view.lines.threshold, kMinLineWeight, kMaxLineWeight, "%.4f",
                      ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_AlwaysClamp);
@@ -75,7 +71,7 @@ void draw_count(Frame& frame, const LineSet& shown) {
   ImFont* font = frame.ui.fonts().small;
   constexpr std::size_t kWide = 88'888;  // at least as wide as most numbers
   continue_line(text_width(font, counted(kWide) + of_locked), kGap);
-  const std::string fitting = fit_text(font, text, ImGui::GetContentRegionAvail().x);
+  const std::string fitting = fit_text(font, text, width_left());
   write_label(font, frame.ui.theme().text_dim, fitting);
   frame.mark("lines.count", last_item_rect());
   if (fitting != text) explain_last_item(frame, text.c_str());
@@ -92,13 +88,13 @@ class Legend {
         number_width_(text_width(font_, fmt::format("{}", heads > 0 ? heads - 1 : 0))) {}
 
   std::optional<std::uint32_t> draw() {
-    const float width = ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize;
+    const float width = width_left() - ImGui::GetStyle().ScrollbarSize;
     const auto across = std::max(std::floor((width + kChipGap) / (chip_width() + kChipGap)), 1.0F);
     // "selected", "all" and "none" are as wide as seven chips at most.
     const float rows = std::ceil((static_cast<float>(heads_) + 7.0F) / across);
     const float height = std::min(rows, kMaxChipRows) * (kChipHeight + kChipGap);
     begin_bare_region("legend", {0.0F, height});
-    origin_ = at_ = to_glm(ImGui::GetCursorScreenPos());
+    origin_ = at_ = cursor_position();
     end_x_ = origin_.x + width;
     const shell::ControlGroup group(frame_.ui.keyboard(), "heads");
     for (std::uint32_t head = 0; head < heads_; ++head) draw_chip(head);
@@ -212,7 +208,7 @@ void show_only(LineChoices& choices, std::uint32_t head, std::uint32_t heads) {
 }
 
 std::optional<std::uint32_t> draw_lines_header(Frame& frame, bool has_pair, const LineSet& shown) {
-  const inference::BlockShape& shape = frame.result.shapes.at(frame.state.selection.block);
+  const inference::BlockShape& shape = *selected_shape(frame);
   draw_title(frame, shape);
   draw_threshold(frame);
   if (has_pair) choose_part(frame);

@@ -5,6 +5,7 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/prediction_bars.h"
+#include "app/widgets/sentence.h"
 #include "app/widgets/thumbnail.h"
 #include "chart/number_format.h"
 
@@ -41,7 +42,7 @@ struct SidesOf {
 class LinesView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
-    if (!frame.result.shapes.contains(frame.state.selection.block) || !frame.result.input) return;
+    if (!selected_shape(frame) || !frame.result.input) return;
     const LineSides& sides = sides_of(frame);
     ui_ = &frame.ui;
     const model::BlockRef block = frame.state.selection.block;
@@ -52,6 +53,8 @@ class LinesView final : public ViewPanel {
     begin_bare_region("lines");
     draw_area(frame, sides, has_pair, hovered_head);
     ImGui::EndChild();
+    frame.says = map_sentence(
+        frame, {.has_axes = false, .names_head = !frame.state.view.lines.shows_selected, .names_as_written = true});
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
@@ -82,7 +85,7 @@ class LinesView final : public ViewPanel {
     const Selection& selection = frame.state.selection;
     const SidesOf now{
         .run = frame.result.run, .block = selection.block, .batch = selection.batch, .scale = frame.ui.scale()};
-    if (rows_write_tokens(frame, selection.block.kind) || std::exchange(sides_of_, now) != now) sides_ = line_sides(frame);
+    if (rows_write_tokens(frame) || std::exchange(sides_of_, now) != now) sides_ = line_sides(frame);
     return sides_;
   }
 
@@ -106,8 +109,8 @@ class LinesView final : public ViewPanel {
 
   /// Draws "query" over the left column and "key" over the right one.
   static void draw_names(Frame& frame, const LineSides& sides) {
-    const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos());
-    const float width = ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize;
+    const glm::vec2 origin = cursor_position();
+    const float width = width_left() - ImGui::GetStyle().ScrollbarSize;
     const LineLayout layout = layout_of(frame, sides, {width, 100.0F}, 0.0F);
     const shell::Theme& theme = frame.ui.theme();
     ImFont* font = frame.ui.fonts().small;
@@ -136,7 +139,7 @@ class LinesView final : public ViewPanel {
                       .is_difference = frame.shows_difference()};
     const bool asks_nothing = ask(frame, layout, inputs, hovered_head);
     update(frame, std::move(inputs), sides);
-    const WeightLine* pointed = point_at_line(frame, layout, sides, hovered, origin);
+    const WeightLine* pointed = point_at_line(frame, layout, hovered, origin);
     draw_lines(frame, {.layout = layout,
                        .sides = sides,
                        .set = set_,
@@ -161,7 +164,7 @@ class LinesView final : public ViewPanel {
   /// Locks the token that is clicked, and releases it when it is clicked again. Returns the one under the pointer.
   std::optional<LockedToken> handle_pointer(Frame& frame, const LineLayout& layout, glm::vec2 origin) {
     if (!ImGui::IsWindowHovered()) return std::nullopt;
-    const std::optional<LockedToken> hovered = layout.token_at(to_glm(ImGui::GetIO().MousePos) - origin);
+    const std::optional<LockedToken> hovered = layout.token_at(pointer_position() - origin);
     if (!hovered) return std::nullopt;
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     frame.point_at(*hovered);
@@ -175,11 +178,11 @@ class LinesView final : public ViewPanel {
   }
 
   /// Returns the line under the pointer, or the heaviest one of the token there; its tooltip says what it is.
-  const WeightLine* point_at_line(Frame& frame, const LineLayout& layout, const LineSides& sides,
-                                  std::optional<LockedToken> hovered, glm::vec2 origin) const {
+  const WeightLine* point_at_line(Frame& frame, const LineLayout& layout, std::optional<LockedToken> hovered,
+                                  glm::vec2 origin) const {
     if (!ImGui::IsWindowHovered()) return nullptr;
     const std::vector<WeightLine>& lines = set_.lines;
-    const std::optional<std::size_t> found = layout.line_at(lines, to_glm(ImGui::GetIO().MousePos) - origin);
+    const std::optional<std::size_t> found = layout.line_at(lines, pointer_position() - origin);
     const bool is_of_token = hovered && inputs_.token == hovered && !lines.empty();  // the lines are its own
     const WeightLine* line = found ? &lines[*found] : is_of_token ? &lines.back() : nullptr;
     if (line == nullptr) return nullptr;
@@ -188,11 +191,6 @@ class LinesView final : public ViewPanel {
     number.head = line->head;
     if (!found) return nullptr;
     frame.point_at(attention::Cell{.query = line->query, .key = line->key});
-    const std::string text = fmt::format("head {}: {} \u201C{}\u201D \u2192 {} \u201C{}\u201D: {}", line->head,
-                                         sides.queries.name, sides.queries.labels.at(line->query), sides.keys.name,
-                                         sides.keys.labels.at(line->key), chart::format_exact(line->weight));
-    const Tooltip tooltip(frame, around_pointer());
-    ImGui::TextUnformatted(text.c_str());
     return line;
   }
 
@@ -206,7 +204,7 @@ class LinesView final : public ViewPanel {
   /// Asks for the tiles of the heads that are drawn. Returns whether there are none.
   bool ask(Frame& frame, const LineLayout& layout, LineInputs& inputs, std::optional<std::uint32_t> hovered_head) {
     const Selection& selection = frame.state.selection;
-    const inference::BlockShape& shape = frame.result.shapes.at(selection.block);
+    const inference::BlockShape& shape = *selected_shape(frame);
     LineRegion region =
         region_to_ask(shape.queries, shape.keys, layout.visible(MapSide::Query), layout.visible(MapSide::Key));
     const bool is_whole = region.queries.count() == shape.queries && region.keys.count() == shape.keys;

@@ -1,5 +1,6 @@
 #include "app/views/view.h"
 
+#include "app/engine/analyses/head_metric_text.h"
 #include "app/state/comparison.h"
 #include "app/state/logits_settings.h"
 #include "app/views/logits/explained_logit.h"
@@ -110,6 +111,21 @@ void draw_sources(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& 
   }
 }
 
+/// Says what the logit is, and which part gives the most of it, or of its change, if not the part that is pointed at.
+Sentence logit_sentence(const Frame& frame, const ChosenLogit& logit, const ExplainedLogit& found) {
+  const std::vector<LogitComponent> components = components_of(found.parts);
+  if (components.empty()) return {};
+  const auto size = [](const LogitComponent& part) { return std::abs(part.value.shown()); };
+  const LogitComponent& most = *std::ranges::max_element(components, {}, size);
+  const NumberRef& asked = *frame.transient.pointed_number;
+  const bool is_head = asked.of == kLogitHead && asked.value;
+  return fmt::format("The {}{} is {}; {} {} of it.",
+                     found.parts.baseline ? fmt::format("change ({}) of the ", difference_caption(frame.state)) : "",
+                     logit_title(frame, logit), number_word(signed_text(found.parts.shown().logit)),
+                     is_head ? head_name({asked.block, asked.head}) + " gives" : most.title + " gives the most,",
+                     number_word(signed_text(is_head ? *asked.value : most.value.shown())));
+}
+
 std::string numbers_of(const Frame& frame, const ChosenLogit& logit, const ExplainedLogit& found) {
   const auto& texts = predicted_tokens(frame.result).texts;
   return csv(
@@ -133,7 +149,7 @@ void draw_heads(Frame& frame, const ChosenLogit& logit, const HeadScores& scores
     frame.state.set(kLogitsView.sums_heads, false);
     if (is_double) frame.state.view.tab = kHeadView;
   };
-  const float all = score_maps_height(scores, ImGui::GetContentRegionAvail().x);
+  const float all = score_maps_height(scores, width_left());
   ImGui::BeginChild("heads", {0.0F, std::min(all, max_height)}, false);
   draw_score_maps(
       frame, {.name = "logits", .cells = "logits.head", .scores = scores, .about = about, .number = number, .click = click});
@@ -147,11 +163,11 @@ void draw_columns(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& 
         draw_components(frame, logit, found.parts);
       },
       [&] {
-        draw_heads(frame, logit, scores, std::floor(ImGui::GetContentRegionAvail().y * kMaxHeadsShare));
+        draw_heads(frame, logit, scores, std::floor(height_left() * kMaxHeadsShare));
         ImGui::Spacing();
         draw_sources(frame, logit, found);
       },
-      std::floor(ImGui::GetContentRegionAvail().y * 0.4F));
+      std::floor(height_left() * 0.4F));
 }
 
 /// Explains what the logit of the next token is made of: bars of embedding, attention, MLPs and biases, a map of all heads,
@@ -187,6 +203,7 @@ class LogitsView final : public ViewPanel {
     ImGui::Spacing();
     scores_ = scores_of(found->parts);
     draw_columns(frame, *logit, *found, scores_);
+    frame.says = logit_sentence(frame, *logit, *found);
     compared_ = difference_caption(frame.state);
     words_.title = fmt::format("What each head gives to the {}{}", logit_title(frame, *logit),
                                found->parts.baseline ? ", " + compared_ : "");

@@ -11,7 +11,7 @@ constexpr float kMapEdge = 132.0F;
 constexpr float kLabel = 52.0F;
 constexpr std::uint32_t kPlace = 0x7D;
 
-const inference::BlockShape& selected_shape(const Frame& frame) {
+const inference::BlockShape& shape_on_show(const Frame& frame) {
   return frame.result.shapes.at(frame.state.selection.block);
 }
 
@@ -20,7 +20,7 @@ bool draw_slider(Frame& frame, const char* name, const char* label, std::uint32_
                  const std::string& text, float width, const char* explanation) {
   ImGui::AlignTextToFramePadding();
   const float left = ImGui::GetCursorPosX();
-  write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, label);
+  write_dim(frame, label);
   ImGui::SameLine(left + kLabel);
   ImGui::SetNextItemWidth(std::max(width - kLabel, 40.0F));
   auto position = static_cast<int>(value);
@@ -45,24 +45,23 @@ float FilmStrip::height(float room) {
 }
 
 void FilmStrip::follow_text(const Frame& frame) {
-  if (token_ && *token_ + 1 >= selected_shape(frame).queries) token_.reset();
+  if (token_ && *token_ + 1 >= shape_on_show(frame).queries) token_.reset();
 }
 
 void FilmStrip::handle_keys(Frame& frame) {
   follow_text(frame);
   if (has_popup()) return;
-  const std::uint32_t last = selected_shape(frame).queries - 1;
+  const std::uint32_t last = shape_on_show(frame).queries - 1;
   if (frame.ui.is_pressed(shell::Key::Comma)) token_ = std::max(token_.value_or(last), 1U) - 1;
   if (frame.ui.is_pressed(shell::Key::Period)) token_ = std::min(token_.value_or(last) + 1, last);
   follow_text(frame);
 }
 
 void FilmStrip::draw_token_slider(Frame& frame, float width) {
-  const std::uint32_t count = selected_shape(frame).queries;
+  const std::uint32_t count = shape_on_show(frame).queries;
   std::uint32_t token = token_.value_or(count - 1);
   const Selection& selection = frame.state.selection;
-  const std::string* known =
-      frame.result.input ? frame.result.input->queries(selection.block.kind).label(selection.batch, token) : nullptr;
+  const std::string* known = frame.result.input ? shown_queries(frame).label(selection.batch, token) : nullptr;
   const std::string text = known != nullptr ? *known : "";
   frame.ui.ensure_glyphs(text);
   const std::string shown = token_ ? fmt::format("up to token {} of {}  \u201C{}\u201D", token, count, frame.ui.shaped(text))
@@ -76,13 +75,13 @@ void FilmStrip::draw_token_slider(Frame& frame, float width) {
 
 void FilmStrip::draw(Frame& frame, float height) {
   Selection& selection = frame.state.selection;
-  const ImVec2 start = ImGui::GetCursorScreenPos();
+  const glm::vec2 start = cursor_position();
   float left = 0.0F;
   if (height >= kMapEdge) {
-    const inference::BlockShape& shape = selected_shape(frame);
+    const inference::BlockShape& shape = shape_on_show(frame);
     const float aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U));
     const glm::vec2 size = glm::floor(kMapEdge * glm::vec2(std::min(1.0F, 1.0F / aspect), std::clamp(aspect, 0.1F, 1.0F)));
-    const chart::Rect box{.origin = glm::round(to_glm(start)), .size = size};
+    const chart::Rect box{.origin = glm::round(start), .size = size};
     TileQuery query = thumbnail_request(frame, selection.block, selection.head, kMapEdge);
     query.sampled_rows = 0;  // one map is exact at any length
     draw_thumbnail(frame, query, box, kPlace);
@@ -93,7 +92,7 @@ void FilmStrip::draw(Frame& frame, float height) {
   // The tools are below each other beside the map, else beside each other.
   constexpr float kGap = 14.0F;
   const bool is_one_line = left == 0.0F;
-  const float room = ImGui::GetContentRegionAvail().x - left;
+  const float room = width_left() - left;
   const float width = is_one_line ? std::floor((room - 2.0F * kGap) / 3.0F) : room;
   const float line = ImGui::GetFrameHeightWithSpacing();
   const ImVec2 first(ImGui::GetCursorPosX() + left,
@@ -110,7 +109,7 @@ void FilmStrip::draw(Frame& frame, float height) {
                               fmt::format("layer {}", selection.block.layer.value), width,
                               "Goes through the layers, with the same head.");
   place(1.0F);
-  is_moved = draw_slider(frame, "model.head", "Head", head, selected_shape(frame).heads, fmt::format("head {}", head), width,
+  is_moved = draw_slider(frame, "model.head", "Head", head, shape_on_show(frame).heads, fmt::format("head {}", head), width,
                          "Goes through the heads of the layer.") ||
              is_moved;
   place(2.0F);

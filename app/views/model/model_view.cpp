@@ -21,6 +21,7 @@ constexpr float kGap = 10.0F;
 constexpr float kCaption = 20.0F;
 constexpr float kLayerGap = 8.0F;
 constexpr float kMaxGrowth = 1.6F;  // of the chosen size, to fill a line
+constexpr float kUsualEdge = 104.0F;
 constexpr float kPin = 9.0F;
 constexpr std::uint32_t kModelPlace = 0x7C;
 /// The most heads that are evaluated before they are scrolled to, for the film strip.
@@ -36,16 +37,16 @@ struct Lines {
   std::vector<std::size_t> places;  ///< of each head on its line
   float height = 0.0F;
 
-  /// Maps of about `edge`, which fill the width. `per_layer`: the heads of a layer, whose lines are equally long; 0: all
-  /// heads are in one order.
-  Lines(const std::vector<HeadRef>& heads, float width, float edge, float aspect, std::size_t per_layer) {
+  /// Maps of about `edge`, up to `growth` times as large where that fills the width. `per_layer`: the heads of a layer,
+  /// whose lines are equally long; 0: all heads are in one order.
+  Lines(const std::vector<HeadRef>& heads, float width, float edge, float growth, float aspect, std::size_t per_layer) {
     columns = static_cast<std::size_t>(std::max((width + kGap) / (edge + kGap), 1.0F));
     if (per_layer > 0) {
       const std::size_t lines = (per_layer + columns - 1) / columns;
       columns = (per_layer + lines - 1) / lines;
     }
     const auto count = static_cast<float>(columns);
-    const float filling = std::min((width - kGap * (count - 1.0F)) / count, kMaxGrowth * edge);
+    const float filling = std::min((width - kGap * (count - 1.0F)) / count, growth * edge);
     map.x = std::floor(std::max(filling, 1.0F));
     map.y = std::floor(map.x * std::clamp(aspect, 0.4F, 1.5F));
     const bool is_by_layer = per_layer > 0;
@@ -78,9 +79,10 @@ class ModelView final : public ViewPanel {
     reveals_ = move_through_heads(frame, heads, columns_) || reveals_;
     film_.handle_keys(frame);
     draw_title(frame, heads.size());
+    place_sentence(frame);
     draw_head_tools(frame, "model", metrics);
-    draw_head_sentence(frame, "model", metrics, hovered_, true);
-    const float room = ImGui::GetContentRegionAvail().y;
+    draw_head_note(frame, "model", metrics, hovered_, true);
+    const float room = height_left();
     const float strip = FilmStrip::height(room);
     ImGui::BeginChild("heads", {0.0F, std::max(room - strip - 12.0F, 60.0F)});
     hovered_.reset();
@@ -138,15 +140,14 @@ class ModelView final : public ViewPanel {
     ImGui::SameLine(0.0F, 12.0F);
     const std::string count = fmt::format("{} {}", listed, listed == 1 ? "head" : "heads");
     const std::string axes = count + " \u00B7 rows: queries, columns: keys";
-    const float room = ImGui::GetContentRegionAvail().x - kOrder - kSize - 3.0F * ImGui::GetFrameHeight();
+    const float room = width_left() - kOrder - kSize - 3.0F * ImGui::GetFrameHeight();
     draw_title_note(frame, text_width(frame.ui.fonts().small, axes) <= room ? axes : count);
     if (!sample_.empty()) {
       ImGui::SameLine(0.0F, 12.0F);
       draw_sample_note(frame, "model.sample", sample_);
     }
     const float width = kOrder + ImGui::GetFrameHeight() + kSize + 2.0F * ImGui::GetStyle().ItemSpacing.x;
-    const float at = ImGui::GetContentRegionMax().x - width;
-    if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + 12.0F <= at) ImGui::SameLine(at);
+    continue_line_at_right(width, 12.0F);
     ImGui::SetNextItemWidth(kOrder);
     choose_metric(frame, "model.order", "by layer", choices.order, "The order of the heads: by layer, or by a metric.");
     ImGui::SameLine();
@@ -155,25 +156,39 @@ class ModelView final : public ViewPanel {
                           "Turns the order round: the highest or the lowest first.", choices.order.has_value());
     ImGui::SameLine();
     ImGui::SetNextItemWidth(kSize);
-    ImGui::SliderFloat("##size", &edge_, kMinEdge, kMaxEdge, "size %.0f", ImGuiSliderFlags_AlwaysClamp);
-    mark_last_item(frame, "model.size", "The size of the maps.");
-    step_by_keys(frame, edge_, kMinEdge, kMaxEdge, 4.0F);
+    float edge = edge_.value_or(std::clamp(asked_edge_, kMinEdge, kMaxEdge));
+    const float before = edge;
+    ImGui::SliderFloat("##size", &edge, kMinEdge, kMaxEdge, "size %.0f", ImGuiSliderFlags_AlwaysClamp);
+    mark_last_item(frame, "model.size", "The size of the maps: as large as fit until you choose one.");
+    step_by_keys(frame, edge, kMinEdge, kMaxEdge, 4.0F);
+    if (edge != before) edge_ = edge;
   }
 
   void draw_heads(Frame& frame, const std::vector<HeadRef>& heads, const ShownMetrics& metrics) {
     const inference::BlockShape& shape = frame.result.shapes.at(heads.front().block);
     const float aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U));
-    const float width = ImGui::GetContentRegionAvail().x - 4.0F - ImGui::GetStyle().ScrollbarSize;
-    const Lines lines(heads, width, std::min(edge_, width), aspect, frame.state.heads.order ? 0 : shape.heads);
+    const float width = width_left() - 4.0F - ImGui::GetStyle().ScrollbarSize;
+    const std::size_t per_layer = frame.state.heads.order ? 0 : shape.heads;
+    const auto lines_of = [&](float edge, float growth) {
+      return Lines(heads, width, std::min(edge, width), growth, aspect, per_layer);
+    };
+    Lines lines = lines_of(edge_.value_or(kUsualEdge), kMaxGrowth);
+    // The largest maps of which all fit; of many heads none do, and the list is scrolled.
+    const auto fits = [](const Lines& all) { return all.height + 6.0F <= ImGui::GetWindowHeight(); };
+    if (!edge_ && fits(lines_of(kMinEdge, 1.0F))) {
+      float edge = kMaxEdge;
+      while (edge > kMinEdge && !fits(lines_of(edge, 1.0F))) edge -= 4.0F;
+      lines = lines_of(edge, 1.0F);
+    }
     columns_ = lines.columns;
     sample_ = sample_in_words(thumbnail_request(frame, heads.front().block, 0, std::max(lines.map.x, lines.map.y)));
     reveal_selected(frame, heads, lines);
-    const ImVec2 origin = ImGui::GetCursorScreenPos();
+    const glm::vec2 origin = cursor_position();
     const float top = ImGui::GetScrollY(), bottom = top + ImGui::GetWindowHeight();
     const shell::ControlGroup group(frame.ui.keyboard(), "heads");
     for (std::size_t i = 0; i < heads.size(); ++i) {
       if (lines.tops[i] + lines.map.y + kCaption < top || lines.tops[i] > bottom) continue;
-      const chart::Rect box{.origin = glm::round(to_glm(origin) + lines.origin(i) + 3.0F), .size = lines.map};
+      const chart::Rect box{.origin = glm::round(origin + lines.origin(i) + 3.0F), .size = lines.map};
       draw_head(frame, heads[i], box, metrics.of(heads[i]));
     }
     asked_edge_ = std::max(lines.map.x, lines.map.y);
@@ -247,7 +262,7 @@ class ModelView final : public ViewPanel {
     if (!is_pinned_head && !is_hovered) return false;
     const shell::Theme& theme = frame.ui.theme();
     const glm::vec2 center(box.end().x - kPin - 3.0F, box.origin.y + kPin + 3.0F);
-    const bool is_on_pin = is_hovered && glm::distance(to_glm(ImGui::GetIO().MousePos), center) <= kPin + 2.0F;
+    const bool is_on_pin = is_hovered && glm::distance(pointer_position(), center) <= kPin + 2.0F;
     ImDrawList* list = ImGui::GetWindowDrawList();
     list->AddCircleFilled(center, kPin, theme.popup);
     if (is_pinned_head) {
@@ -266,9 +281,9 @@ class ModelView final : public ViewPanel {
   }
 
   FilmStrip film_;
-  float edge_ = 104.0F;
-  std::size_t columns_ = 1;  ///< in the previous frame
-  std::string sample_;       ///< of the maps' rows, in the previous frame
+  std::optional<float> edge_;  ///< chosen; none: as large as fit
+  std::size_t columns_ = 1;    ///< in the previous frame
+  std::string sample_;         ///< of the maps' rows, in the previous frame
   bool reveals_ = false;
   std::optional<HeadRef> hovered_;          ///< in the previous frame
   std::optional<attention::Cell> pointed_;  ///< in the previous frame, of the head's map; lit in all maps

@@ -41,8 +41,8 @@ class KeyRows {
     draw_head();
     ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0.0F, 0.0F));
     ImGui::BeginChild("keys", ImVec2(0.0F, 0.0F), false);
-    origin_ = to_glm(ImGui::GetCursorScreenPos());
-    width_ = ImGui::GetContentRegionAvail().x;
+    origin_ = cursor_position();
+    width_ = width_left();
     scroll_to_chosen();
     const float scrolled = ImGui::GetScrollY();
     const float height = ImGui::GetWindowHeight();
@@ -61,8 +61,8 @@ class KeyRows {
   void draw_head() const {
     const shell::Theme& theme = frame_.ui.theme();
     ImFont* font = frame_.ui.fonts().small;
-    const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
-    const float right = at.x + ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize;
+    const glm::vec2 at = cursor_position();
+    const float right = at.x + width_left() - ImGui::GetStyle().ScrollbarSize;
     put_text(font, at, theme.key, "key ↓");
     const std::string columns = fmt::format("qᵢ · kᵢ of {} components →", shape_.d_k);
     put_text(font, {at.x + kLabelWidth, at.y}, theme.output, columns);
@@ -114,7 +114,7 @@ class KeyRows {
     image.key = kPlace;
     image.area = area;
     image.grid_from = 1e6F;
-    frame_.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
+    draw_heatmap(frame_, image);
   }
 
   void draw_rows() {
@@ -148,7 +148,7 @@ class KeyRows {
     const std::string index = fmt::format("{}", key);
     put_text(fonts.mono_small, {row.origin.x + 6.0F, row.origin.y + 2.0F}, theme.key, index);
     if (!frame_.result.input) return;
-    const std::string token = token_name(frame_, frame_.result.input->keys(subject_.block.kind), key);
+    const std::string token = token_name(frame_, shown_keys(frame_), key);
     const std::string fitted = fit_text(fonts.small, token, kLabelWidth - 46.0F);
     put_text(fonts.small, {row.origin.x + 38.0F, row.origin.y + 1.0F}, is_masked ? theme.text_dim : theme.text, fitted);
   }
@@ -206,7 +206,7 @@ std::optional<Table> key_table(Frame& frame, const HeadSubject& subject, std::ui
     const std::span<const float> row = key_vector(block, key, shape.d_k);
     has_all = has_all && !row.empty() && block.run == frame.result.run;
     if (!has_all) continue;
-    table.put(key, token_name(frame, frame.result.input->keys(subject.block.kind), key));
+    table.put(key, token_name(frame, shown_keys(frame), key));
     for (std::uint32_t i = 0; i < shape.d_k; ++i) table.put(double{(*vector)[i]} * double{row[i]});
     table.put((*scores)[key], (*weights)[key]);
   }

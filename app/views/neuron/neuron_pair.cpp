@@ -51,8 +51,8 @@ NeuronPair read_pair(Frame& frame, const HeadSubject& subject, attention::Cell c
   pair.chain = explain_score(question, layers, numbers);
   pair.order = order_products(pair.chain.products, frame.state[kNeuronView.order]);
   if (!frame.result.input) return pair;
-  const model::TokenBatch& queries = frame.result.input->queries(subject.block.kind);
-  const model::TokenBatch& keys = frame.result.input->keys(subject.block.kind);
+  const model::TokenBatch& queries = shown_queries(frame);
+  const model::TokenBatch& keys = shown_keys(frame);
   pair.query_name = token_name(frame, queries, cell.query);
   pair.key_name = token_name(frame, keys, cell.key);
   pair.rotary = subject.rotary(frame);

@@ -12,7 +12,6 @@
 #include "app/widgets/tile_numbers.h"
 #include "app/widgets/token_chips.h"
 #include "chart/number_format.h"
-#include "core/error.h"
 #include "export/figures.h"
 
 namespace headlight::app {
@@ -94,7 +93,7 @@ NeuronKeys keep_keys(Frame& frame, const HeadSubject& subject, const NeuronPair&
   const inference::BlockShape& shape = subject.geometry.shape;
   NeuronKeys kept;
   if (!frame.result.input || shape.keys > exporting::kMaxProductRows) return kept;
-  const model::TokenBatch& tokens = frame.result.input->keys(subject.block.kind);
+  const model::TokenBatch& tokens = shown_keys(frame);
   for (std::uint32_t key = 0; key < shape.keys; ++key)
     kept.names.push_back(frame.ui.unshaped(token_name(frame, tokens, key)));
   const auto ask = [&](attention::Stage stage, std::uint32_t row, std::uint32_t rows, std::uint32_t columns) {
@@ -155,12 +154,11 @@ constexpr float kRotatedColumns = 122.0F;  // two more columns, before RoPE
 constexpr float kGap = 20.0F;
 constexpr float kToolGap = 12.0F;
 
-/// Small text, broken at spaces, so that no number is.
 /// The pinned cell, else the last token of the line and the key that it looks at most.
 attention::Cell chosen_cell(Frame& frame, const HeadSubject& subject) {
   const inference::BlockShape& shape = subject.geometry.shape;
   if (frame.state.view.pinned) return *frame.state.view.pinned;
-  const attention::KeyRange queries = query_range(frame, subject.block.kind);
+  const attention::KeyRange queries = query_range(frame);
   attention::Cell cell{.query = std::min(std::max(queries.end, 1U), shape.queries) - 1, .key = 0};
   const Selection& selection = frame.state.selection;
   TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
@@ -191,8 +189,7 @@ void draw_tools(Frame& frame) {
   const float copy = button_width(kCopyCsv);
   const float width = segmented_width(frame, option_labels(kNeuronView.form)) +
                       segmented_width(frame, option_labels(kNeuronView.order)) + copy + 2.0F * kToolGap;
-  const float at = ImGui::GetContentRegionMax().x - width;
-  if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + kGap <= at) ImGui::SameLine(at);
+  continue_line_at_right(width, kGap);
   choose(frame, kNeuronView.form);
   ImGui::SameLine(0.0F, kToolGap);
   choose(frame, kNeuronView.order);
@@ -204,8 +201,8 @@ void draw_header(Frame& frame, const HeadSubject& subject) {
   draw_view_title(frame, fmt::format("Layer {} · head {}", subject.block.layer.value, subject.geometry.head));
   draw_tools(frame);
   write_note(frame, about(frame, subject));
-  write_note(frame, "The products of query and key by component sum to the score; the row's softmax makes the weight.");
   frame.mark("neuron.about", last_item_rect());
+  place_sentence(frame);
 }
 
 /// Where there is a baseline, what the pair's score and weight changed by, or why that isn't known.
@@ -236,14 +233,14 @@ void draw_changes(Frame& frame, attention::Cell cell) {
 }
 
 /// Both lines of chips. Pins the pair that is clicked; a hovered key is shown while the pointer is on it.
-void choose_tokens(Frame& frame, const HeadSubject& subject, attention::Cell cell, NeuronMemory& memory) {
+void choose_tokens(Frame& frame, attention::Cell cell, NeuronMemory& memory) {
   const shell::Theme& theme = frame.ui.theme();
   if (!frame.result.input) return;
   const Selection& selection = frame.state.selection;
   const TokenLine queries{.name = "neuron.query",
                           .title = "query",
                           .explanation = "The token that looks. Ctrl+Up and Ctrl+Down choose the one before and after.",
-                          .tokens = &frame.result.input->queries(subject.block.kind),
+                          .tokens = &shown_queries(frame),
                           .item = selection.batch,
                           .chosen = cell.query,
                           .color = theme.query,
@@ -254,9 +251,9 @@ void choose_tokens(Frame& frame, const HeadSubject& subject, attention::Cell cel
   const TokenLine keys{.name = "neuron.key",
                        .title = "key",
                        .explanation =
-                           "The token that is looked at; its tint is the weight. Ctrl+Left and Ctrl+Right "
+                           "The token that is attended to; its tint is the weight. Ctrl+Left and Ctrl+Right "
                            "choose the one before and after.",
-                       .tokens = &frame.result.input->keys(subject.block.kind),
+                       .tokens = &shown_keys(frame),
                        .item = selection.batch,
                        .chosen = cell.key,
                        .color = theme.key,
@@ -268,16 +265,8 @@ void choose_tokens(Frame& frame, const HeadSubject& subject, attention::Cell cel
   if (of_queries.chosen || of_keys.chosen) frame.state.view.pinned = chosen;
 }
 
-void draw_pair_title(Frame& frame, const NeuronPair& pair) {
-  const TextStyleScope ink(frame.ui.fonts().body, frame.ui.theme().text);
-  const std::string text =
-      fmt::format("query {} “{}” · key {} “{}”", pair.cell.query, pair.query_name, pair.cell.key, pair.key_name);
-  ImGui::TextUnformatted(fit_text(frame.ui.fonts().body, text, ImGui::GetContentRegionAvail().x).c_str());
-  write_note(frame, describe_products(pair.chain.products));
-}
-
 void draw_one_key(Frame& frame, const NeuronPair& pair, NeuronMemory& memory) {
-  const glm::vec2 room = to_glm(ImGui::GetContentRegionAvail());
+  const glm::vec2 room = region_left();
   const float least = kMinTable + (pair.query_before.empty() ? 0.0F : kRotatedColumns);
   const bool is_wide = room.x >= least + kGap + kChainWidth;
   const std::optional<std::uint32_t> before = memory.hovered;
@@ -285,7 +274,7 @@ void draw_one_key(Frame& frame, const NeuronPair& pair, NeuronMemory& memory) {
   std::optional<std::uint32_t> hovered = before;
   const glm::vec2 size = is_wide ? glm::vec2(room.x - kGap - kChainWidth, 0.0F) : glm::vec2(0.0F, room.y * 0.55F);
   ImGui::BeginChild("parts", size, false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-  draw_pair_title(frame, pair);
+  write_note(frame, describe_products(pair.chain.products));
   const std::optional<std::uint32_t> last = hovered;
   bool is_hovered = ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows);
   draw_product_strips(frame, pair, hovered);
@@ -315,6 +304,18 @@ std::optional<Table> table_of(Frame& frame, const HeadSubject& subject, const Ne
   return key_table(frame, subject, pair.cell.query, most);
 }
 
+/// Says what the pair's products sum to, or what the component under the pointer gives to that.
+Sentence pair_sentence(const NeuronPair& pair, std::optional<std::uint32_t> component) {
+  if (!pair.chain.lines.front().value || !pair.chain.weight) return {};
+  const std::string sum = number_word(*pair.chain.lines.front().value), query = query_word(pair.query_name),
+                    key = key_word(pair.key_name);
+  if (component && *component < pair.chain.products.size())
+    return fmt::format("Component {} gives {} to the product of {} and {}, which is {} in all.", *component,
+                       number_word(pair.chain.products[*component].value()), query, key, sum);
+  return fmt::format("The products of {} and {} sum to {}; of the row\u2019s softmax that makes the weight {}.", query, key,
+                     sum, number_word(*pair.chain.weight));
+}
+
 /// A pair stays on screen until the next one is known, unless the run has no such cell or its heads have another size.
 bool fits(const NeuronPair& pair, const inference::BlockShape& shape) {
   return pair.chain.products.size() == shape.d_k && pair.cell.query < shape.queries && pair.cell.key < shape.keys;
@@ -323,7 +324,7 @@ bool fits(const NeuronPair& pair, const inference::BlockShape& shape) {
 /// The selected head's score of one query and one key, product by product, and the way from their sum to the weight; or the
 /// products of one query with every key. The pair is the pinned cell; without one the last token and its strongest key.
 void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
-  if (!frame.result.shapes.contains(frame.state.selection.block)) return;
+  if (!selected_shape(frame)) return;
   const HeadSubject subject = selected_subject(frame);
   if (memory.selection != frame.state.selection) memory.pointed.reset();
   const bool keeps_pair = memory.selection == frame.state.selection && fits(memory.shown, subject.geometry.shape);
@@ -334,7 +335,7 @@ void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
   attention::Cell cell = chosen;
   const std::optional<std::uint32_t> pointed = std::exchange(memory.pointed, std::nullopt);
   if (pointed && *pointed < subject.geometry.shape.keys) cell.key = *pointed;
-  choose_tokens(frame, subject, chosen, memory);
+  choose_tokens(frame, chosen, memory);
   if (memory.pointed != pointed) frame.ui.request_redraw(2);
   draw_changes(frame, cell);
   NeuronPair pair = read_pair(frame, subject, cell);
@@ -354,6 +355,7 @@ void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
   } else {
     draw_one_key(frame, memory.shown, memory);
   }
+  frame.says = pair_sentence(memory.shown, memory.hovered);
 }
 
 }  // namespace

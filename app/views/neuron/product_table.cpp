@@ -3,6 +3,7 @@
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
+#include "chart/color.h"
 #include "chart/number_format.h"
 
 namespace headlight::app {
@@ -18,8 +19,8 @@ shell::Color color_of_line(const shell::Theme& theme, const ChainLine& line) {
 void draw_chain_line(Frame& frame, const ChainLine& line, std::size_t index) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
-  const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
-  const float width = ImGui::GetContentRegionAvail().x;
+  const glm::vec2 at = cursor_position();
+  const float width = width_left();
   put_text(fonts.strong, at, color_of_line(theme, line), line.name);
   const std::string value = line.value ? write_number(*line.value) : "…";
   put_text(fonts.mono, {at.x + width - text_width(fonts.mono, value), at.y + 1.0F}, color_of_line(theme, line), value);
@@ -124,7 +125,8 @@ void draw_bar(const Frame& frame, const chart::Rect& area, double value, const B
   const float end = area.origin.x + range.place(value) * bars;
   const float top = area.origin.y + 4.0F;
   const float bottom = area.end().y - 4.0F;
-  fill_rect({std::min(zero, end), top}, {std::max(zero, end), bottom}, signed_colors()[value < 0.0 ? 48 : 207], 1.5F);
+  fill_rect({std::min(zero, end), top}, {std::max(zero, end), bottom},
+            chart::table(chart::ColorMap::BlueRed)[value < 0.0 ? 48 : 207], 1.5F);
   draw_line({zero, area.origin.y}, {zero, area.end().y}, theme.border);
   const std::string number = write_number(value);
   put_text(font,
@@ -171,8 +173,8 @@ float product_strips_height(const NeuronPair& pair) {
 
 void draw_product_strips(Frame& frame, const NeuronPair& pair, std::optional<std::uint32_t>& hovered) {
   const shell::Theme& theme = frame.ui.theme();
-  glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
-  const float width = ImGui::GetContentRegionAvail().x;
+  glm::vec2 at = cursor_position();
+  const float width = width_left();
   const chart::Rect all{.origin = at + glm::vec2(kStripLabel, 0.0F),
                         .size = {std::max(width - kStripLabel - 1.0F, 8.0F), product_strips_height(pair) - kStripGap}};
   std::uint64_t place = kStripPlace;
@@ -181,14 +183,14 @@ void draw_product_strips(Frame& frame, const NeuronPair& pair, std::optional<std
     shell::HeatmapImage image = image_of(frame, vector);
     image.key = place++;
     image.area = {.origin = {all.origin.x, at.y}, .size = {all.size.x, kStripHeight}};
-    frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
+    draw_heatmap(frame, image);
     draw_frame(image.area, theme.border);
     at.y += kStripHeight + kStripGap;
   }
   const auto components = static_cast<float>(pair.chain.products.size());
   const float cell = all.size.x / components;
   frame.mark("neuron.strips", all);
-  const glm::vec2 mouse = to_glm(ImGui::GetIO().MousePos);
+  const glm::vec2 mouse = pointer_position();
   if (ImGui::IsWindowHovered() && all.contains(mouse)) {
     hovered = static_cast<std::uint32_t>(std::min((mouse.x - all.origin.x) / cell, components - 1.0F));
     show_component_tooltip(
@@ -209,8 +211,8 @@ void draw_product_table(Frame& frame, const NeuronPair& pair, std::optional<std:
   for (const Vector& vector : vectors) images.push_back(image_of(frame, vector));
   const BarRange range(pair.chain.products);
 
-  const glm::vec2 head = to_glm(ImGui::GetCursorScreenPos());
-  const float inner = ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize;
+  const glm::vec2 head = cursor_position();
+  const float inner = width_left() - ImGui::GetStyle().ScrollbarSize;
   draw_table_head(frame, vectors, head, inner);
   ImGui::Dummy(ImVec2(1.0F, kProductHeaderHeight - ImGui::GetStyle().ItemSpacing.y));
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0.0F, 0.0F));
@@ -222,10 +224,10 @@ void draw_product_table(Frame& frame, const NeuronPair& pair, std::optional<std:
   while (clipper.Step()) {
     for (int line = clipper.DisplayStart; line < clipper.DisplayEnd; ++line) {
       const auto component = static_cast<std::uint32_t>(pair.order[static_cast<std::size_t>(line)]);
-      const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
+      const glm::vec2 at = cursor_position();
       const chart::Rect row{.origin = at, .size = {inner, kProductRowHeight}};
       frame.mark(fmt::format("neuron.product.{}", line), row);
-      const bool is_pointed = ImGui::IsWindowHovered() && row.contains(to_glm(ImGui::GetIO().MousePos));
+      const bool is_pointed = ImGui::IsWindowHovered() && row.contains(pointer_position());
       if (is_pointed) {
         hovered = component;
         show_component_tooltip(frame, pair, component, row);
@@ -264,7 +266,7 @@ void draw_chain(Frame& frame, const ScoreChain& chain) {
   for (std::size_t i = 0; i < chain.lines.size(); ++i) draw_chain_line(frame, chain.lines[i], i);
   const std::string compared = compare_with_device(chain, frame.result.capture != nullptr);
   if (!compared.empty()) {
-    const TextStyleScope ink(frame.ui.fonts().small, frame.ui.theme().text_dim);
+    const TextStyleScope ink(frame);
     ImGui::TextWrapped("%s", compared.c_str());
   }
   ImGui::PopStyleVar();

@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "app/engine/analyses/patching.h"
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
@@ -45,7 +44,7 @@ void KeptChangesPanel::keep(const AnalysisQuery& query, std::string name, std::o
 
 void KeptChangesPanel::draw_steering(Frame& frame) {
   const Selection& selection = frame.state.selection;
-  const model::TokenBatch& tokens = frame.result.input->queries(selection.block.kind);
+  const model::TokenBatch& tokens = shown_queries(frame);
   const std::uint32_t start = tokens.start(selection.batch), length = tokens.lengths[selection.batch];
   const auto name = [&](const char* which) {
     return fmt::format("steering towards {} from L{} ({})", baseline_name(frame.state), selection.block.layer.value, which);

@@ -2,10 +2,8 @@
 
 // Parts of the view Patching around its map.
 
-#include "app/engine/analyses/analysis.h"
 #include "app/engine/analyses/patching.h"
 #include "app/frame.h"
-#include "app/state/state.h"
 #include "app/widgets/head_scores.h"
 #include "app/widgets/position_header.h"
 
@@ -45,8 +43,8 @@ struct PatchedMap {
   std::string receiver = {};  ///< of paths
   std::size_t tried = 0;      ///< heads that were tried as receivers; 0: the user chose one
 };
-/// Returns a map's conclusion, in a sentence.
-std::string conclusion_text(const PatchedMap& found);
+/// Returns a map's conclusion: what carries the difference, and what works against it.
+Sentence conclusion_sentence(const PatchedMap& found);
 
 /// Returns "+1.203", "34 %", "2.418" (nats): a number of what is measured.
 std::string measured_text(PatchMeasure measure, const PatchedNumbers& numbers);

@@ -75,29 +75,29 @@ std::string cell_text(const PatchingChoices& choices, const RunNames& names, con
       source);
 }
 
-std::string conclusion_text(const PatchedMap& found) {
-  const bool is_paths = found.map == PatchMap::Paths;
+Sentence conclusion_sentence(const PatchedMap& found) {
+  const bool is_paths = found.map == PatchMap::Paths, is_weights = found.map == PatchMap::Weights;
   const std::string into = is_paths ? fmt::format(" into {}", found.receiver) : std::string();
   std::vector<const PatchCell*> carries, opposes;
   for (const PatchCell& cell : found.strongest) {
     if (std::abs(cell.recovery) >= kVisibleRecovery) (cell.recovery > 0.0 ? carries : opposes).push_back(&cell);
   }
   const auto part = [&](const PatchCell* cell) {
-    return fmt::format("{} ({}{:.0f} %)", found.place(*cell), cell->recovery < 0.0 ? "\u2212" : "",
-                       100.0 * std::abs(cell->recovery));
+    return fmt::format(
+        "{} ({})", found.place(*cell),
+        number_word(fmt::format("{}{:.0f} %", cell->recovery < 0.0 ? "\u2212" : "", 100.0 * std::abs(cell->recovery))));
   };
   const std::string against = opposes.empty() ? "" : fmt::format("{} works against it.", part(opposes.front()));
   if (carries.empty()) {
-    const bool is_weights = found.map == PatchMap::Weights;
     const char* thing = is_paths ? "path" : is_weights ? "weight" : is_of_heads(found.map) ? "head" : "place";
-    std::string text = fmt::format("No single {} carries the difference{}", thing, into);
-    if (found.tried > 1) text += fmt::format(", nor into the other {} of the strongest heads", found.tried - 1);
-    if (!against.empty()) return text + "; " + against;
-    return text + (is_paths ? ": it comes from the tokens themselves, or in small parts by many paths." : ".");
+    Sentence said = fmt::format("No single {} carries the difference{}", thing, into);
+    if (found.tried > 1) said += fmt::format(", nor into the other {} of the strongest heads", found.tried - 1);
+    if (!against.empty()) return said + "; " + against;
+    return said + (is_paths ? ": it comes from the tokens themselves, or in small parts by many paths." : ".");
   }
-  std::string text = fmt::format("{} carries the most of the difference{}", part(carries.front()), into);
-  if (carries.size() > 1) text += fmt::format(", then {}", part(carries[1]));
-  return text + (against.empty() ? "." : "; " + against);
+  Sentence said = fmt::format("{} carries the most of the difference{}", part(carries.front()), into);
+  if (carries.size() > 1) said += fmt::format(", then {}", part(carries[1]));
+  return said + (against.empty() ? "." : "; " + against);
 }
 
 std::string measured_text(PatchMeasure measure, const PatchedNumbers& numbers) {

@@ -1,7 +1,6 @@
 #include "app/views/view.h"
 
 #include "app/engine/analyses/head_metric_text.h"
-#include "app/engine/analyses/patching.h"
 #include "app/views/patching/patching_parts.h"
 #include "app/widgets/cells/provenance.h"
 #include "app/widgets/controls.h"
@@ -12,8 +11,11 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kMapShare = 0.62F;  // of the width, or of the height where the list is below
-constexpr float kMinMapHeight = 150.0F;
+constexpr float kMapShare = 0.62F;                          // of the width, or of the height where the list is below
+constexpr float kMinMapHeight = 150.0F, kLowRoom = 260.0F;  // of what is below the controls
+constexpr const char* kNothingToRecover =
+    "Both runs give the same here, so that there is nothing to recover. Choose a token, or two, of which they think "
+    "differently.";
 constexpr std::size_t kListed = 200;
 constexpr double kMinRange = 0.1;  // of the colours: rounding isn't shown as if it mattered
 
@@ -42,21 +44,18 @@ class PatchingView final : public ViewPanel {
     draw_summary(frame);
     if (!effects_->can_recover(state.patching.measure)) {
       effects_ = nullptr;
-      return write_note(
-          frame,
-          "Both runs give the same here, so that there is nothing to recover. Choose a token, or two, of which "
-          "they think differently.",
-          frame.ui.theme().warning);
+      return write_note(frame, kNothingToRecover, frame.ui.theme().warning);
     }
     draw_buttons(frame);
     ImGui::Spacing();
     if (is_heads()) {
       draw_heads(frame);
     } else {
-      const float height = std::floor(ImGui::GetContentRegionAvail().y * kMapShare);
+      const float height = std::floor(height_left() * kMapShare);
       ColumnPair{.share = kMapShare}.draw([&] { draw_tokens(frame); }, [&] { draw_list(frame); },
                                           std::max(height, kMinMapHeight));
     }
+    say_effect(frame);
     if (dropped_) keep_patch(frame, dropped_->from, dropped_->to);
     dropped_.reset();
   }
@@ -71,6 +70,16 @@ class PatchingView final : public ViewPanel {
   }
 
  private:
+  /// Says what the cell under the pointer does, where there is one.
+  void say_effect(Frame& frame) const {
+    const std::optional<NumberRef>& number = frame.transient.pointed_number;
+    if (!number || !number->value) return;
+    const auto what = std::ranges::find(number->notes, "changed", &std::pair<std::string, std::string>::first);
+    if (what == number->notes.end()) return;
+    frame.says = fmt::format("With {} of {} the {} goes {} of the way to it.", what->second, source_name(choices_, names_),
+                             measured_, number_word(*number->value));
+  }
+
   bool is_heads() const { return is_of_heads(choices_.map); }
   bool is_paths() const { return choices_.map == PatchMap::Paths; }
   bool is_weights() const { return choices_.map == PatchMap::Weights; }
@@ -155,23 +164,23 @@ class PatchingView final : public ViewPanel {
 
   void draw_summary(Frame& frame) {
     const PatchEffects& found = *effects_;
-    const bool is_at_token = is_heads() && choices_.at_token && choices_.token;
-    const char* const where = is_at_token ? " at the chosen token" : " at all tokens";
+    const char* const where = is_heads() && choices_.at_token && choices_.token ? " at the chosen token" : " at all tokens";
     summary_ = fmt::format("{}: {} in {}, {} in {}. {}", measured_, measured_text(choices_.measure, found.target),
                            target_name(choices_, names_), measured_text(choices_.measure, found.source),
                            source_name(choices_, names_), cell_text(choices_, names_, receiver_, where));
-    if (found.is_complete()) {
-      conclusion_ = conclusion_text({.map = choices_.map,
-                                     .strongest = strongest_,
-                                     .place = [&](const PatchCell& cell) { return place(cell.row, cell.column); },
-                                     .receiver = receiver_,
-                                     .tried = search_.tried});
-      write_wrapped(frame.ui.fonts().strong, frame.ui.theme().text, conclusion_);
-      frame.mark("patching.conclusion", last_item_rect());
-    }
+    if (found.is_complete())
+      frame.says = conclusion_sentence({.map = choices_.map,
+                                        .strongest = strongest_,
+                                        .place = [&](const PatchCell& cell) { return place(cell.row, cell.column); },
+                                        .receiver = receiver_,
+                                        .tried = search_.tried});
     std::string text = summary_ + scale_note(largest_);
     if (!found.is_complete()) text += fmt::format(" {} of {} cells measured so far\u2026", found.known, found.all);
-    write_note(frame, text, frame.ui.theme().text, "patching.summary");
+    if (height_left() >= kLowRoom || !found.is_complete())
+      return write_note(frame, text, frame.ui.theme().text, "patching.summary");
+    // In a low window the map needs the room of all lines but the first.
+    write_text(frame.ui.fonts().small, frame.ui.theme().text, fit_text(frame.ui.fonts().small, text, width_left()));
+    mark_last_item(frame, "patching.summary", text.c_str());
   }
 
   void draw_buttons(Frame& frame) {
@@ -428,7 +437,7 @@ class PatchingView final : public ViewPanel {
   HeadScores scores_;        ///< of heads
   std::vector<PatchCell> strongest_;
   double largest_ = kMinRange;
-  std::string measured_, title_, about_, summary_, conclusion_;
+  std::string measured_, title_, about_, summary_;
   HeadRef head_;          ///< whose weights are put
   std::string receiver_;  ///< of paths: "L3 H5's queries"; of weights their head
   FoundReceiver search_;  ///< of paths, while no receiver is chosen

@@ -1,7 +1,7 @@
 #include "app/engine/analyses/head_metric_text.h"
-#include "app/engine/analyses/patching.h"
 #include "app/views/patching/patching_parts.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/shown_tile.h"
 
 namespace headlight::app {
 namespace {
@@ -107,9 +107,9 @@ std::string receiver_name(const Frame& frame, const PathEnd& end) {
   constexpr std::array kInputs = {"queries", "keys", "values"};
   const auto& [receiver, input, recovery] = end;
   const char* const read = kInputs.at(static_cast<std::size_t>(input));
-  const auto shape = frame.result.shapes.find(receiver.block);
-  const std::uint32_t kv_heads = shape == frame.result.shapes.end() ? 0 : shape->second.kv_heads;
-  const std::uint32_t group = kv_heads == 0 ? 1 : shape->second.heads / kv_heads;
+  const inference::BlockShape* shape = find_shape(frame.result, receiver.block);
+  const std::uint32_t kv_heads = shape ? shape->kv_heads : 0;
+  const std::uint32_t group = kv_heads == 0 ? 1 : shape->heads / kv_heads;
   if (input == PathInput::Query || group == 1) return fmt::format("{}\u2019s {}", name_with_kind(frame, receiver), read);
   const std::uint32_t first = receiver.head / group * group;
   return fmt::format("{} of {} to H{}", read, name_with_kind(frame, {.block = receiver.block, .head = first}),

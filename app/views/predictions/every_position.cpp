@@ -115,7 +115,7 @@ void draw_logit_lens(Frame& frame, const PredictionPosition& position) {
   const std::uint32_t layers = predicting_layers(*frame.result.network);
   ImGui::BeginChild("lens");
   const float left = ImGui::GetCursorScreenPos().x;
-  const float width = ImGui::GetContentRegionAvail().x;
+  const float width = width_left();
   const float cell = (width - kLabelRoom - kGap * static_cast<float>(kCells - 1)) / static_cast<float>(kCells);
   draw_rows(layers + std::size_t{1}, kRowHeight, 1.0F, [&](std::size_t row, float y) {
     const std::uint32_t layer = layers - static_cast<std::uint32_t>(row);

@@ -3,7 +3,6 @@
 #include <array>
 
 #include "app/figures/view_figures.h"
-#include "app/shapes/table.h"
 #include "app/state/map_settings.h"
 #include "app/state/predictions_settings.h"
 #include "app/widgets/cell_numbers.h"
@@ -12,14 +11,14 @@
 #include "app/widgets/finding.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
+#include "app/widgets/sentence.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/size_text.h"
-#include "core/utf8.h"
 
 namespace headlight::app {
 namespace {
 
-constexpr float kLeastHeight = 68.0F, kDetailRoom = 46.0F;
+constexpr float kLeastHeight = 68.0F;
 
 /// What colours the cells: a number of each, and the range of its colours in a vocabulary of this size.
 struct Coloring {
@@ -60,11 +59,6 @@ std::string lens_words(const Frame& frame, const LensCell& cell) {
   }
   return text;
 }
-std::string lens_numbers(const Frame& frame, const LensCell& cell) {
-  return fmt::format("entropy {:.3f} nats \u00B7 KL to the last layer {:.3f} nats \u00B7 {} has rank {} ({})", cell.entropy,
-                     cell.divergence, quoted(frame, cell.ranked), cell.rank, percent_text(cell.probability));
-}
-
 std::string lens_name(const State& state) { return utf8(std::filesystem::path(state[kPredictionsView.lens]).filename()); }
 
 }  // namespace
@@ -217,7 +211,7 @@ void LensGrid::draw(Frame& frame, const PredictionPosition& position) {
     return fmt::format("{}: {}; entropy {:.2f}, KL {:.2f} nats, {} rank {}.", place(frame, at), lens_words(frame, cell),
                        cell.entropy, cell.divergence, quoted(frame, cell.ranked), cell.rank);
   };
-  begin_bare_region("grid", {0.0F, std::max(ImGui::GetContentRegionAvail().y - kDetailRoom, kLeastHeight)});
+  begin_bare_region("grid", {0.0F, std::max(height_left(), kLeastHeight)});
   const GridEvents events = draw_grid(
       frame,
       {.grid = grid_,
@@ -229,13 +223,18 @@ void LensGrid::draw(Frame& frame, const PredictionPosition& position) {
        .fill = [&](GridCell at, const GridPart& shown) { fill(frame, at, at.row == shown.first_row); }});
   ImGui::EndChild();
   choose_cell(frame, events);
-  const GridCell detailed = events.hovered.value_or(selected);
-  const LensCell* cell = known(frame, detailed);
-  const std::string detail =
-      cell ? place(frame, detailed) + ":  " + lens_words(frame, *cell) + "\n" + lens_numbers(frame, *cell) : "";
+  const GridCell at = events.hovered.value_or(selected);
+  if (const LensCell* cell = known(frame, at)) {
+    const inference::Candidate& first = cell->likeliest.front();
+    const std::uint32_t layer = layers_ - static_cast<std::uint32_t>(at.row);
+    frame.says = fmt::format("{} the state of {} is read as {}: {}.",
+                             layer == 0         ? "Before any layer"
+                             : layer == layers_ ? "At the output"
+                                                : "After " + grid_.rows.tokens[at.row],
+                             query_word(predicted_token_text(frame.result, of_.batch, question_.token)),
+                             token_word(candidate_label(frame.result, first.id)), percent_word(first.probability));
+  }
   if (trouble_ != trouble) frame.ui.request_redraw(2);
-  frame.ui.ensure_glyphs(detail);
-  write_note(frame, detail, frame.ui.theme().text, "lens.detail");
   shown_ = events.shown;
   page_.title =
       frame.state[kPredictionsView.lens].empty() ? "Logit lens" : fmt::format("Linear lens {}", lens_name(frame.state));

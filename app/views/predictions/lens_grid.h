@@ -1,7 +1,6 @@
 #pragma once
 
 #include "app/engine/analyses/lens_cells.h"
-#include "app/engine/predictions.h"
 #include "app/frame.h"
 #include "app/widgets/cell_grid.h"
 

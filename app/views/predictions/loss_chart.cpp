@@ -1,28 +1,30 @@
 #include "app/views/predictions/loss_chart.h"
 
 #include "app/shapes/table.h"
-#include "app/shell/click_area.h"
 #include "app/state/map_settings.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/position_header.h"
+#include "app/widgets/sentence.h"
 
 namespace headlight::app {
 namespace {
 
 constexpr float kBars = 64.0F, kScaleLine = 16.0F;  // above the bars: what the highest is
 
-/// "loss 2.31 nats a token, perplexity 10.1; in-context score …".
-std::string losses_text(const TokenLosses& found, std::span<const double> means) {
-  std::string text = fmt::format("Loss {:.3f} nats, perplexity {:.4g}, over {} tokens.", means.back(),
-                                 std::exp(means.back()), found.losses.size());
+/// "The loss is 2.31 nats a token (perplexity 10.1), over 12 tokens. In-context score …".
+Sentence losses_sentence(const TokenLosses& found, std::span<const double> means) {
+  const Sentence said =
+      fmt::format("The loss is {} nats a token (perplexity {}), over {} tokens.", number_word(means.back(), "{:.3f}"),
+                  number_word(std::exp(means.back()), "{:.4g}"), found.losses.size());
   if (found.losses.size() < found.tokens)
-    return text + fmt::format(" {} of {} are computed.", found.losses.size(), found.tokens);
+    return fmt::format("{} {} of {} are computed.", said, found.losses.size(), found.tokens);
   const std::optional<InContextScore> score = in_context_score(found.losses);
-  if (!score) return text + fmt::format(" An in-context score takes {} tokens more than the first.", kMinScoredLosses);
-  return text + fmt::format(" In-context score {:+.3f} nats: {}; below 0, later tokens are predicted better.", score->score,
-                            score->is_of_tokens ? "the loss of token 500 less that of token 50 (Olsson et al. 2022)"
-                                                : "the mean loss of the last tenth less that of the second tenth");
+  if (!score) return fmt::format("{} An in-context score takes {} tokens more than the first.", said, kMinScoredLosses);
+  return fmt::format("{} In-context score {} nats: {}; below 0, later tokens are predicted better.", said,
+                     number_word(score->score, "{:+.3f}"),
+                     score->is_of_tokens ? "the loss of token 500 less that of token 50 (Olsson et al. 2022)"
+                                         : "the mean loss of the last tenth less that of the second tenth");
 }
 
 Table table_of(const Frame& frame, const PredictionPosition& position, const TokenLosses& found,
@@ -48,10 +50,9 @@ std::optional<std::uint32_t> LossChart::draw(Frame& frame, const PredictionPosit
     return std::nullopt;
   }
   const std::vector<double> means = running_means(found->losses);
-  const std::string text = losses_text(*found, means);
-  write_note(frame, text, frame.ui.theme().text, "prediction.loss");
+  frame.says = losses_sentence(*found, means);
   copy_when_asked(frame, [&] { return csv(table_of(frame, position, *found, means)); });
-  keep(frame, position, *found, means, text);
+  keep(frame, position, *found, means, plain_text(frame.says));
   return draw_bars(frame, position, *found, means);
 }
 
@@ -59,8 +60,7 @@ std::optional<std::uint32_t> LossChart::draw_bars(Frame& frame, const Prediction
                                                   std::span<const double> means) const {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* small = frame.ui.fonts().small;
-  const chart::Rect plot{.origin = to_glm(ImGui::GetCursorScreenPos()),
-                         .size = {ImGui::GetContentRegionAvail().x, kScaleLine + kBars}};
+  const chart::Rect plot{.origin = cursor_position(), .size = {width_left(), kScaleLine + kBars}};
   const double most = std::max(*std::ranges::max_element(found.losses), 1e-9);
   if (!std::isfinite(most)) {
     write_note(frame, "A token has probability 0 or a logit that is no number: there is no chart.", theme.warning);
@@ -69,7 +69,8 @@ std::optional<std::uint32_t> LossChart::draw_bars(Frame& frame, const Prediction
   const bool is_clicked = click_area("losses", to_imgui(plot.size));
   const bool is_hovered = ImGui::IsItemHovered();
   mark_pointer_item(frame, "prediction.losses",
-                    "\u2212ln p of each token by those before it, in nats, and their running mean as a line. A click shows "
+                    "\u2212ln p of each token by those before it, in nats (1 nat is 1.44 bits), and their running mean as a "
+                    "line. A click shows "
                     "the position that predicts the token.");
   fill_rect(plot.origin, plot.end(), theme.panel, 3.0F);
   const float step = plot.size.x / static_cast<float>(found.tokens);
@@ -90,11 +91,9 @@ std::optional<std::uint32_t> LossChart::draw_bars(Frame& frame, const Prediction
   ImGui::Spacing();
   if (!is_pointed) return std::nullopt;
   const std::uint32_t token = found.first + static_cast<std::uint32_t>(under);
-  const std::string about = fmt::format("token {} \u201C{}\u201D: \u2212ln p = {:.3f} nats, p = {:.3g}; mean so far {:.3f}",
-                                        token - position.first, predicted_token_text(frame.result, position.batch, token),
-                                        found.losses[under], std::exp(-found.losses[under]), means[under]);
-  frame.ui.ensure_glyphs(about);
-  draw_tooltip(frame, plot, about);
+  frame.says = fmt::format("The loss of {} is {} nats; the mean so far is {}.",
+                           token_word(predicted_token_text(frame.result, position.batch, token)),
+                           number_word(found.losses[under], "{:.3f}"), number_word(means[under], "{:.3f}"));
   return is_clicked ? std::optional(token - 1) : std::nullopt;
 }
 

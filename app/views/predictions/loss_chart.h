@@ -1,7 +1,6 @@
 #pragma once
 
 #include "app/engine/analyses/token_losses.h"
-#include "app/engine/predictions.h"
 #include "app/frame.h"
 #include "export/figures.h"
 

@@ -93,7 +93,7 @@ void draw_generation_controls(Frame& frame, NumberBeingTyped& typed) {
   if (!remark.empty()) {
     ImGui::SameLine();
     ImGui::AlignTextToFramePadding();
-    write_text(frame.ui.fonts().small, theme.text_dim, remark);
+    write_dim(frame, remark);
     frame.mark("generate.remark", last_item_rect());
   }
 }
@@ -137,8 +137,7 @@ void draw_change(Frame& frame, const inference::Distribution& now, const inferen
   text += change(most) < 5e-4 ? " \u00B7 hardly any difference"
                               : fmt::format(" \u00B7 most: \u201C{}\u201D {} \u2192 {}", label,
                                             percent_text(before.chances[most]), percent_text(now.chances[most]));
-  write_text(frame.ui.fonts().small, frame.ui.theme().text,
-             fit_text(frame.ui.fonts().small, text, ImGui::GetContentRegionAvail().x));
+  write_text(frame.ui.fonts().small, frame.ui.theme().text, fit_text(frame.ui.fonts().small, text, width_left()));
   mark_last_item(frame, "prediction.change", text.c_str());
 }
 
@@ -161,6 +160,20 @@ NumberRef number_of(const Frame& frame, const PredictionPosition& position, std:
   return number;
 }
 
+/// Says how likely the token under the pointer is, else the likeliest, and what it was before.
+Sentence expected_sentence(const Frame& frame, const PredictionPosition& position, std::uint32_t likeliest,
+                           const inference::Distribution& now, const inference::Distribution* before,
+                           const std::string& outlines) {
+  const std::uint32_t id = frame.transient.pointed_number ? frame.transient.pointed_number->column : likeliest;
+  const double share = now.chances[id] > 0.0 ? now.chances[id] : now.probabilities[id];
+  const std::string change = before ? fmt::format("{} from {} ({}) to", share < before->chances[id] ? "falls" : "rises",
+                                                  percent_word(before->chances[id]), outlines)
+                                    : "has";
+  return fmt::format("{} {}, {} {} {}.", position.kind == Kind::Next ? "After" : "At",
+                     query_word(predicted_token_text(frame.result, position.batch, position.token)),
+                     token_word(candidate_label(frame.result, id)), change, percent_word(share));
+}
+
 /// Bars, and below them what continues the text.
 void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory, const PredictionPosition& position,
                        exporting::PredictionsFigure& kept) {
@@ -178,13 +191,11 @@ void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& 
                                           : now && !is_generating(frame) && !is_comparing(frame) ? memory.before(sampling)
                                                                                                  : nullptr;
   write_note(frame, now ? distribution_in_words(*now, sampling) : "computing\u2026");
-  if (before) {
-    draw_change(frame, *now, *before,
-                baseline ? baseline_name(frame.state) : fmt::format("before {} changed", memory.change()));
-  }
+  const std::string outlines = baseline ? baseline_name(frame.state) : fmt::format("before {} changed", memory.change());
+  if (before) draw_change(frame, *now, *before, outlines);
   ImGui::Spacing();
   const float controls = can_generate ? generation_controls_height(frame) : 0.0F;
-  const float height = ImGui::GetContentRegionAvail().y - controls - 12.0F;
+  const float height = height_left() - controls - 12.0F;
   ImGui::BeginChild("bars", {0.0F, std::max(height, 60.0F)}, false, ImGuiWindowFlags_NoScrollbar);
   if (now) {
     set_bars(kept, memory.candidates(), *now, frame.result.model.get());
@@ -197,7 +208,9 @@ void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& 
          .hint = hint_of(position),
          .point = [&](std::uint32_t id, double share,
                       bool is_cut) { frame.transient.pointed_number = number_of(frame, position, id, share, is_cut); }},
-        ImGui::GetContentRegionAvail().y);
+        height_left());
+    if (!memory.candidates().empty())
+      frame.says = expected_sentence(frame, position, memory.candidates().front().id, *now, before, outlines);
     if (clicked && !is_generating(frame)) put_token(frame.state, frame.result, position, *clicked);
   }
   ImGui::EndChild();
@@ -230,7 +243,7 @@ void draw_position(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memo
   ImGui::BeginChild("layers", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar);
   draw_head_controls(frame);
   ImGui::Spacing();
-  write_text(frame.ui.fonts().strong, frame.ui.theme().text, "Logit lens");
+  write_strong(frame, "Logit lens");
   mark_last_item(frame, "lens.title",
                  "The state after a layer goes through the final norm and the unembedding, as if the layers after it "
                  "were not there.");

@@ -1,11 +1,9 @@
-#include "app/engine/predictions.h"
 #include "app/views/prompts/prompts_parts.h"
 #include "app/views/view.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/head_scores.h"
 #include "app/widgets/table_view.h"
-#include "core/utf8.h"
 
 namespace headlight::app {
 namespace {
@@ -13,9 +11,10 @@ namespace {
 constexpr double kMinEnd = 0.1;  // of the colours: rounding isn't shown as if it mattered
 
 /// "+0.120 ± 0.340 (n = 32)"; one number has no deviation.
-std::string words_of(const PromptSpread& spread, const std::string& mean, double scale) {
-  if (spread.count < 2) return fmt::format("{} (n = {})", mean, spread.count);
-  return fmt::format("{} \u00B1 {:.3f} (n = {})", mean, spread.deviation * scale, spread.count);
+Sentence words_of(const PromptSpread& spread, const std::string& mean, double scale) {
+  if (spread.count < 2) return fmt::format("{} (n = {})", number_word(mean), spread.count);
+  return fmt::format("{} \u00B1 {} (n = {})", number_word(mean), number_word(spread.deviation * scale, "{:.3f}"),
+                     spread.count);
 }
 
 /// Every experiment over a set of prompts: the prompts, the mean of every cell, and the spread of the chosen one.
@@ -27,7 +26,7 @@ class PromptsView final : public ViewPanel {
     update(frame, room);
     if (!draw_controls(frame, room)) return;
     draw_progress(frame, room);
-    const float least = 620.0F, height = std::floor(ImGui::GetContentRegionAvail().y * 0.5F);
+    const float least = 620.0F, height = std::floor(height_left() * 0.5F);
     ColumnPair{.share = 0.42F, .least = least}.draw([&] { draw_prompts(frame, room); }, [&] { draw_cells(frame, room); },
                                                     height);
   }
@@ -65,11 +64,17 @@ class PromptsView final : public ViewPanel {
   /// Title, choices, or in words why there are no prompts. Returns whether there are.
   bool draw_controls(Frame& frame, PromptRoom& room) {
     draw_title(frame, room);
+    place_sentence(frame);
     draw_prompt_sets(frame);
     if (frame.state[kPromptsView.set].empty()) {
       draw_empty_note(frame, "prompts.empty", "No set is chosen",
                       "A set has many prompts of one task, each with the word that should come next: every experiment shows "
                       "its mean over them. Choose one above, or open a file.");
+      go_below_note();
+      const BundledPrompts& first =
+          *std::ranges::find(bundled_prompts(), std::string_view("induction"), &BundledPrompts::id);
+      if (draw_button(frame, "prompts.first", first.title, "Chooses this set, one of those that come along."))
+        frame.state.set(kPromptsView.set, first.id);
       return false;
     }
     draw_experiment_controls(frame, findings_.get());
@@ -114,7 +119,7 @@ class PromptsView final : public ViewPanel {
     const PromptSpread spread = spread_of(own);
     whole_ = spread.count == 0 ? ""
                                : fmt::format("Logit of the answer minus the wrong one\u2019s: {}, above 0 in {}.",
-                                             words_of(spread, signed_text(spread.mean), 1.0), right);
+                                             plain_text(words_of(spread, signed_text(spread.mean), 1.0)), right);
     write_note(
         frame,
         fmt::format("{}, mean over the prompts: {}. {}", experiment_title(question_.experiment), measure_.title, whole_),
@@ -125,8 +130,8 @@ class PromptsView final : public ViewPanel {
       write_note(frame, fmt::format("No prompt of this set fits: {}.", found.left_out.front()), frame.ui.theme().warning);
     if (!found.search.empty()) return write_note(frame, found.search);
     if (found.is_complete()) return;
-    const glm::vec2 at = to_glm(ImGui::GetCursorScreenPos());
-    const float width = ImGui::GetContentRegionAvail().x;
+    const glm::vec2 at = cursor_position();
+    const float width = width_left();
     const float share =
         static_cast<float>(found.measured()) / static_cast<float>(std::max<std::size_t>(found.included(), 1));
     fill_rect(at, at + glm::vec2(width, 6.0F), frame.ui.theme().field, 3.0F);
@@ -168,7 +173,8 @@ class PromptsView final : public ViewPanel {
   }
   std::string number(double value) const { return measure_.is_signed ? signed_text(value) : fmt::format("{:.3f}", value); }
   /// "L2 H3: +0.120 ± 0.340 (n = 32)".
-  std::string spread_text(std::size_t cell) const {
+  std::string spread_text(std::size_t cell) const { return plain_text(spread_sentence(cell)); }
+  Sentence spread_sentence(std::size_t cell) const {
     const PromptSpread spread = spread_of(*findings_, measure_.number, cell);
     if (spread.count == 0) return cell_name(cell) + ": no prompt has it";
     return fmt::format("{}: {}", cell_name(cell), words_of(spread, number(spread.mean * measure_.scale), measure_.scale));
@@ -256,9 +262,9 @@ class PromptsView final : public ViewPanel {
     const std::size_t cell = chosen_cell(frame.state), columns = findings_->columns.size();
     const GridCell selected = has_names() ? GridCell{.row = cell % columns, .column = cell / columns}
                                           : GridCell{.row = cell / columns, .column = cell % columns};
-    const float room_y = ImGui::GetContentRegionAvail().y;
+    const float room_y = height_left();
     const GridKind kind = has_names() ? GridKind::TextRows : GridKind::Numbers;
-    const float whole = grid_height(matrix_, ImGui::GetContentRegionAvail().x, kind) + 4.0F;
+    const float whole = grid_height(matrix_, width_left(), kind) + 4.0F;
     begin_bare_region("map", {0.0F, std::min(whole, std::max(room_y - 110.0F, 120.0F))});
     const GridEvents click = draw_grid(
         frame,
@@ -269,9 +275,9 @@ class PromptsView final : public ViewPanel {
          .least_end = measure_.is_signed ? kMinEnd : 0.0,
          .kind = kind});
     ImGui::EndChild();
+    frame.says = fmt::format("Over the prompts: {} of {}.", measure_.title,
+                             spread_sentence(click.hovered ? cell_at(*click.hovered) : cell));
     if (click.cell) choose(frame, room, cell_at(*click.cell), click.is_double);
-    write_wrapped(frame.ui.fonts().strong, frame.ui.theme().text, spread_text(cell));
-    frame.mark("prompts.spread", last_item_rect());
     if (measure_.is_signed && strongest_ && strongest_ != cell &&
         draw_button(frame, "prompts.strongest", fmt::format("Strongest {}###strongest", spread_text(*strongest_)).c_str(),
                     "Chooses the cell whose mean is farthest from 0."))
@@ -286,7 +292,7 @@ class PromptsView final : public ViewPanel {
     const std::string line = prompt_line(findings_->set->prompts[prompt]);
     frame.ui.ensure_glyphs(line);
     const std::string label = fmt::format("{} {}: {}", which, number(*shown_value(prompt, cell)), frame.ui.shaped(line));
-    const std::string fitted = fit_text(frame.ui.fonts().body, label, ImGui::GetContentRegionAvail().x - 20.0F);
+    const std::string fitted = fit_text(frame.ui.fonts().body, label, width_left() - 20.0F);
     if (draw_button(frame, fmt::format("prompts.{}", which), fmt::format("{}###{}", fitted, which).c_str(),
                     "Shows this prompt, with its corrupted text as the second one."))
       show(frame, room, prompt, "");

@@ -6,7 +6,6 @@
 
 #include "app/engine/analyses/head_metric_text.h"
 #include "app/figures/figure_kind.h"
-#include "app/shapes/quantities/tile_query.h"
 #include "app/state/comparison.h"
 #include "app/state/side_by_side_settings.h"
 #include "app/views/side_by_side/sides_choice.h"
@@ -22,9 +21,8 @@ namespace headlight::app {
 namespace {
 
 constexpr float kMapGap = 20.0F;
-constexpr float kAbove = 6.0F;  // above the maps and below them
-constexpr float kFooter = 36.0F;
-constexpr float kBarWidth = 120.0F, kMinWithBar = 420.0F;
+constexpr float kAbove = 6.0F;                        // above the maps and below them
+constexpr float kFooter = 20.0F, kBarWidth = 120.0F;  // of the colour bar
 constexpr float kStackRatio = 1.25F;  // a region that is so much higher than wide has its maps one below the other
 constexpr float kWheelZoom = 1.2F;    // a step of the wheel
 constexpr float kClickSlack = 4.0F;   // UI units that the pointer may move during a click
@@ -77,9 +75,6 @@ void set_shared_colors(shell::HeatmapImage& image, const State& state, float lar
   if (!state.view.color_limits.contains(attention::Stage::Weights) && largest > 0.0F) image.high = largest;
 }
 
-/// Returns a number of a cell that may not be known yet.
-std::string cell_text(const std::optional<float>& value) { return value ? fmt::format("{:.4f}", *value) : "\u2026"; }
-
 /// Returns the query for a region of one of the maps.
 TileQuery query_of(const Frame& frame, TileQuery map, const chart::Region& region) {
   map.row = region.row;
@@ -97,7 +92,7 @@ TileQuery query_of(const Frame& frame, TileQuery map, const chart::Region& regio
 class SideBySideView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
-    if (!frame.result.input || !frame.result.shapes.contains(frame.state.selection.block)) return;
+    if (!frame.result.input || !selected_shape(frame)) return;
     const SideMap beside = frame.state[kSideBySideView.right];
     const bool is_baseline = beside == SideMap::Baseline;
     const HeadRef other = beside == SideMap::OtherHead ? other_head(frame) : HeadRef{};
@@ -106,6 +101,7 @@ class SideBySideView final : public ViewPanel {
     const Side right = has_right ? right_side(frame, other) : left;
     draw_view_title(frame, has_right ? fmt::format("{} beside {}", left.title, right.title) : left.title);
     choose_sides(frame, other);
+    place_sentence(frame);
     if (!has_right) {
       return draw_empty_note(
           frame, "side_by_side.no_baseline", "There is no baseline",
@@ -158,19 +154,19 @@ class SideBySideView final : public ViewPanel {
 
   void draw_maps(Frame& frame, const Side& left, const Side& right) {
     const model::BlockKind kind = frame.state.selection.block.kind;
-    const inference::BlockShape& shape = frame.result.shapes.at(frame.state.selection.block);
+    const inference::BlockShape& shape = *selected_shape(frame);
     for (std::size_t side = 0; side < 2; ++side) {
       const bool is_baseline =
           side == 1 && frame.state[kSideBySideView.right] == SideMap::Baseline && frame.result.baseline_input;
       const model::ModelInput& input = is_baseline ? *frame.result.baseline_input : *frame.result.input;
-      queries_.at(side) = axis_tokens(frame, input.queries(kind), shape.queries, query_range(frame, kind), "query");
-      keys_.at(side) = axis_tokens(frame, input.keys(kind), shape.keys, key_range(frame, kind), "key");
+      queries_.at(side) = axis_tokens(frame, input.queries(kind), shape.queries, query_range(frame), "query");
+      keys_.at(side) = axis_tokens(frame, input.keys(kind), shape.keys, key_range(frame), "key");
     }
     keep(frame, left, right, shape);
     ImGui::Dummy({0.0F, kAbove});
-    const ImVec2 begin = ImGui::GetCursorScreenPos();
+    const glm::vec2 begin = cursor_position();
     const glm::vec2 room = room_beside_bar();
-    const Rooms rooms = lay_out(frame, {.origin = to_glm(begin), .size = {room.x, std::max(room.y - kFooter, 1.0F)}}, shape);
+    const Rooms rooms = lay_out(frame, {.origin = begin, .size = {room.x, std::max(room.y - kFooter, 1.0F)}}, shape);
     for (std::size_t side = 0; side < 2; ++side)
       handle_pointer(frame, viewport(frame, rooms.areas[side], shape), side, side == 0 ? left.map : right.map);
     const chart::Viewport first_port = viewport(frame, rooms.areas[0], shape);
@@ -182,7 +178,7 @@ class SideBySideView final : public ViewPanel {
     float largest = 0.0F;
     for (const TiledMap* map : {&first, &second}) {
       if (!map->known().tile) continue;
-      largest = std::max(largest, fitted_range(*map->known().facts, frame.state[kMapView.color_spread]).high);
+      largest = std::max(largest, weight_limits(*map->known().facts, frame.state[kMapView.color_range]).high);
     }
     const auto colors = [&](shell::HeatmapImage& image, const ShownTile&) {
       set_shared_colors(image, frame.state, largest);
@@ -194,15 +190,12 @@ class SideBySideView final : public ViewPanel {
     frame.mark("side_by_side.left", first_port.visible());
     frame.mark("side_by_side.other", second_port.visible());
     const float end = std::max(rooms.areas[0].end().y, rooms.areas[1].end().y);
-    draw_footer(frame, {.origin = {begin.x, end + kAbove}, .size = {room.x, kFooter}}, largest,
-                shared_text(first.exact(), second.exact()));
-    if (!frame.transient.hovered) return;
-    const auto [query, key] = *frame.transient.hovered;
-    const bool is_right = second_port.visible().contains(to_glm(ImGui::GetIO().MousePos));
-    const chart::Rect a = first_port.visible(), b = second_port.visible();
-    draw_tooltip(frame, left, right, {query, key},
-                 (is_right ? second_port : first_port).rect_of({.row = query, .column = key}),
-                 {.origin = a.origin, .size = b.end() - a.origin});
+    shell::HeatmapImage bar;
+    set_shared_colors(bar, frame.state, largest);
+    draw_small_color_bar(frame, {.origin = {begin.x + room.x - kBarWidth, end + 2.0F * kAbove}, .size = {kBarWidth, 5.0F}},
+                         bar);
+    frame.says = sentence(frame, {&left.map, &right.map});
+    if (frame.says.empty()) frame.says = shared_sentence(first.exact(), second.exact());
   }
 
   /// Returns the room that is left of the pane, as wide without a scroll bar as with one: maps grow with their width, so
@@ -210,7 +203,7 @@ class SideBySideView final : public ViewPanel {
   static glm::vec2 room_beside_bar() {
     const ImGuiStyle& style = ImGui::GetStyle();
     const float end = ImGui::GetWindowWidth() - style.WindowPadding.x - style.ScrollbarSize;
-    return {std::max(end - ImGui::GetCursorPosX(), 1.0F), ImGui::GetContentRegionAvail().y};
+    return {std::max(end - ImGui::GetCursorPosX(), 1.0F), height_left()};
   }
 
   static chart::Viewport viewport(const Frame& frame, const chart::Rect& area, const inference::BlockShape& shape) {
@@ -297,51 +290,29 @@ class SideBySideView final : public ViewPanel {
     ImGui::PopClipRect();
   }
 
-  void draw_tooltip(Frame& frame, const Side& left, const Side& right, Cell cell, const chart::Rect& box,
-                    const chart::Rect& maps) const {
-    const auto number = [&](const Side& side) {
-      return TileNumbers(frame, side.map.block, side.map.batch, side.map.head)
-          .value(side.map.quantity, cell.query, cell.key);
-    };
-    const std::optional<float> a = number(left), b = number(right);
-    const auto sentence = [&](std::size_t side) {
-      return fmt::format("\u201C{}\u201D looks at \u201C{}\u201D", queries_.at(side).label(cell.query),
-                         keys_.at(side).label(cell.key));
-    };
-    std::string tokens = sentence(0);
-    if (sentence(1) != tokens) tokens = fmt::format("left {}, right {}", tokens, sentence(1));
-    frame.ui.ensure_glyphs(tokens);
-    const Tooltip tooltip(frame, box, maps);
-    ImGui::TextUnformatted(tokens.c_str());
-    const std::string difference = a && b ? fmt::format("{:+.4f}", *a - *b) : "\u2026";
-    ImGui::Text("left %s, right %s, left \u2212 right %s", cell_text(a).c_str(), cell_text(b).c_str(), difference.c_str());
-  }
-
-  /// Writes what both maps have in common, and draws the colours of both.
-  static void draw_footer(Frame& frame, const chart::Rect& area, float largest, const std::string& text) {
-    const bool has_bar = area.size.x >= kMinWithBar;
-    if (has_bar) {
-      const chart::Rect bar{.origin = {area.end().x - kBarWidth, area.origin.y + 4.0F}, .size = {kBarWidth, 5.0F}};
-      shell::HeatmapImage colors;
-      set_shared_colors(colors, frame.state, largest);
-      draw_small_color_bar(frame, bar, colors);
+  /// Says how much both look at the cell under the pointer, or the pinned one; empty: there is none, or it isn't known.
+  Sentence sentence(Frame& frame, const std::array<const TileQuery*, 2>& maps) const {
+    const std::optional<Cell>& cell = frame.transient.hovered ? frame.transient.hovered : frame.state.view.pinned;
+    Sentence said;
+    for (std::size_t side = 0; cell && side < 2; ++side) {
+      const TileQuery& map = *maps.at(side);
+      const auto weight = TileNumbers(frame, map.block, map.batch, map.head).value(map.quantity, cell->query, cell->key);
+      if (!weight) return {};
+      said += fmt::format("{} {} looks at {}: {}", side == 0 ? "Left" : "; right",
+                          query_word(queries_.at(side).label(cell->query)), key_word(keys_.at(side).label(cell->key)),
+                          number_word(*weight));
     }
-    ImGui::SetCursorScreenPos(area.origin);
-    frame.ui.ensure_glyphs(text);
-    write_wrapped(frame.ui.fonts().small, frame.ui.theme().text_dim, text,
-                  ImGui::GetCursorPosX() + area.size.x - (has_bar ? kBarWidth + kMapGap : 0.0F));
-    frame.mark("side_by_side.shared", last_item_rect());
+    return said.empty() ? said : said + ".";
   }
 
   /// Returns "Rows have 66 % of their weight in common on average …, least 12 % at “cat”."
-  std::string shared_text(const attention::Tile* left, const attention::Tile* right) const {
-    if (!left || !right) return "Wheel: zooms both. Drag: moves both. Click: pins a cell.";
-    const std::optional<SharedWeight> shared = shared_weight(*left, *right, queries_[0].real);
-    if (!shared) return "No row has weights.";
+  Sentence shared_sentence(const attention::Tile* left, const attention::Tile* right) const {
+    const auto shared = left && right ? shared_weight(*left, *right, queries_[0].real) : std::nullopt;
+    if (!shared) return {};
     return fmt::format(
-        "Rows have {:.0f} % of their weight in common on average (the smaller of both weights, summed over keys), least "
-        "{:.0f} % at \u201C{}\u201D.",
-        100.0 * shared->mean, 100.0 * shared->least, queries_[0].label(shared->least_at));
+        "Rows have {} of their weight in common on average (the smaller of both weights, summed over keys), least {} at {}.",
+        number_word(100.0 * shared->mean, "{:.0f} %"), number_word(100.0 * shared->least, "{:.0f} %"),
+        query_word(queries_[0].label(shared->least_at)));
   }
 
   struct Kept {

@@ -1,8 +1,6 @@
 #pragma once
 
 #include "app/frame.h"
-#include "attention/mask.h"
-#include "attention/stage.h"
 
 namespace headlight::app {
 

@@ -34,13 +34,8 @@ constexpr Names kNames[] = {
 
 const Names& names_of(StepMatrix matrix) { return kNames[static_cast<std::size_t>(matrix.other())]; }
 
-constexpr std::uint32_t kMaxRowsWithNumbers = 24;
-constexpr float kMinCell = 4.0F;
-
-/// Returns the edge of a coloured cell, so that all `count` fill `room` if they can.
-float heat_cell(std::uint32_t count, float room, float most) {
-  return std::clamp(std::floor(room / static_cast<float>(std::max(count, 1U))), kMinCell, most);
-}
+constexpr float kMinCell = 4.0F, kMaxMapCell = 64.0F;
+constexpr glm::vec2 kMaxVectorCell(15.0F, 24.0F);  // without a number
 
 /// Returns the first of `shown` among `count` cells, with `in_view` in their middle.
 std::uint32_t first_shown(std::uint32_t count, std::uint32_t shown, std::optional<std::uint32_t> in_view) {
@@ -52,16 +47,17 @@ std::uint32_t first_shown(std::uint32_t count, std::uint32_t shown, std::optiona
 
 MatrixPlan plan_matrix(StepMatrix stage, std::uint32_t rows, std::uint32_t columns, const PlanLimits& limits) {
   MatrixPlan plan{.stage = stage, .rows = rows, .columns = columns};
-  const bool has_low_rows = rows <= kMaxRowsWithNumbers;
-  plan.has_numbers =
-      limits.wants_numbers && has_low_rows && static_cast<float>(columns) * limits.number_width <= limits.max_width;
-  // Rows are as high as those of a neighbour with numbers, so that tokens stand on one line through a whole row of matrices.
-  plan.cell.y = has_low_rows ? limits.number_height : heat_cell(rows, limits.heat_edge, limits.number_height);
-  plan.cell.x = plan.has_numbers ? limits.number_width : heat_cell(columns, limits.heat_width, limits.heat_cell);
-  const float row_room = has_low_rows ? plan.cell.y * static_cast<float>(rows) : limits.heat_edge;
-  const float column_room = plan.has_numbers ? limits.max_width : limits.heat_edge;
-  plan.shown_rows = std::min(rows, static_cast<std::uint32_t>(row_room / plan.cell.y));
-  plan.shown_columns = std::min(columns, static_cast<std::uint32_t>(column_room / plan.cell.x));
+  const glm::vec2 most = glm::max(glm::floor(limits.room / glm::vec2(std::max(columns, 1U), std::max(rows, 1U))), kMinCell);
+  plan.has_numbers = limits.wants_numbers && most.x >= limits.number.x && most.y >= limits.number.y;
+  if (stage.is_map()) {
+    const float square = std::min({most.x, most.y, kMaxMapCell});
+    plan.cell = plan.has_numbers ? glm::max(glm::vec2(square), glm::min(limits.number, most)) : glm::vec2(square);
+  } else {
+    plan.cell = glm::min(most, plan.has_numbers ? glm::max(limits.number, kMaxVectorCell) : kMaxVectorCell);
+  }
+  const glm::vec2 shown = glm::max(glm::floor(limits.room / plan.cell), 1.0F);
+  plan.shown_rows = std::min(rows, static_cast<std::uint32_t>(shown.y));
+  plan.shown_columns = std::min(columns, static_cast<std::uint32_t>(shown.x));
   plan.first_row = first_shown(rows, plan.shown_rows, limits.row_in_view);
   plan.first_column = first_shown(columns, plan.shown_columns, limits.column_in_view);
   if (limits.first_row) plan.first_row = std::min(*limits.first_row, rows - plan.shown_rows);

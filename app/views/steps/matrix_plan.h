@@ -31,18 +31,15 @@ struct MatrixPlan {
 
 /// The limits that a plan must respect.
 struct PlanLimits {
-  float number_width = 44.0F;  ///< a cell that holds a number
-  float number_height = 20.0F;
-  float max_width = 640.0F;   ///< of a matrix with numbers
-  float heat_edge = 256.0F;   ///< of a matrix without numbers
-  float heat_cell = 15.0F;    ///< a coloured cell is at most so wide
-  float heat_width = 256.0F;  ///< its columns share this width down to the smallest cell; never above heat_edge
+  glm::vec2 number{44.0F, 20.0F};  ///< a cell that holds a number
+  glm::vec2 room{640.0F, 360.0F};  ///< of the cells
   bool wants_numbers = true;
   std::optional<std::uint32_t> row_in_view, column_in_view;  ///< to be among the shown ones of a shortened matrix
   std::optional<std::uint32_t> first_row, first_column;      ///< where the user has scrolled it to, which counts more
 };
 
-/// Plans numbers where all columns and not too many rows fit; else coloured cells of at least four units, as many as fit.
+/// Plans numbers where all of them fit; else coloured cells of at least four units, as many as fit, which are squares in a
+/// map.
 MatrixPlan plan_matrix(StepMatrix stage, std::uint32_t rows, std::uint32_t columns, const PlanLimits& limits);
 
 /// Returns the name of a matrix of the steps: "queries", "query weights", "memory".

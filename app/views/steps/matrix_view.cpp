@@ -1,11 +1,11 @@
 #include "app/views/steps/matrix_view.h"
 
-#include "app/shell/click_area.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/range_bar.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/tile_numbers.h"
+#include "chart/axis_labels.h"
 #include "chart/color.h"
 
 namespace headlight::app {
@@ -17,8 +17,7 @@ constexpr float kTitleHeight = 21.0F;
 constexpr float kFormulaHeight = 21.0F;
 constexpr float kShapeHeight = 19.0F;
 constexpr float kAxesHeight = 17.0F;
-constexpr float kTickHeight = 16.0F;
-constexpr float kBarHeight = 30.0F;  // gap, bar and its labels
+constexpr float kAxesGap = 16.0F;    // between the shape and the axes' names where they share a line
 constexpr float kScrollRoom = 9.0F;  // beside or below the cells of a matrix that isn't shown as a whole
 constexpr float kScrollWidth = 5.0F;
 constexpr float kMinBar = 88.0F;  // both ends' numbers fit below
@@ -38,7 +37,7 @@ bool scrolls_rows(const MatrixPlan& plan) { return plan.shown_rows < plan.rows; 
 bool scrolls_columns(const MatrixPlan& plan) { return plan.shown_columns < plan.columns; }
 
 /// Returns the height of what is below the cells, without the remark.
-float below(const MatrixPlan& plan) { return kBarHeight + (scrolls_columns(plan) ? kScrollRoom : 0.0F); }
+float below(const MatrixPlan& plan) { return kMatrixBar + (scrolls_columns(plan) ? kScrollRoom : 0.0F); }
 
 /// Draws "query ↓   d_k →" above the numbers of the columns.
 void draw_axes_names(const Frame& frame, const MatrixView& view, glm::vec2 at) {
@@ -59,17 +58,19 @@ void draw_caption(const Frame& frame, const MatrixView& view) {
   const float x = view.cells().origin.x;
   float y = view.origin.y;
   const shell::Color role = step_color(view.plan.stage, theme);
-  const char* symbol = step_symbol(view.plan.stage);
-  const float symbol_width = draw_math(fonts, fonts.strong, {x, y}, role, symbol);
-  if (view.title != symbol) {
-    put_text(fonts.body, {x + symbol_width + 7.0F, y}, theme.text, view.title);
+  if (!view.is_alone) {
+    const char* symbol = step_symbol(view.plan.stage);
+    const float symbol_width = draw_math(fonts, fonts.strong, {x, y}, role, symbol);
+    if (view.title != symbol) {
+      put_text(fonts.body, {x + symbol_width + 7.0F, y}, theme.text, view.title);
+    }
+    y += kTitleHeight;
+    draw_math(fonts, fonts.body, {x, y}, theme.text_dim, view.formula);
+    y += kFormulaHeight;
   }
-  y += kTitleHeight;
-  draw_math(fonts, fonts.body, {x, y}, theme.text_dim, view.formula);
-  y += kFormulaHeight;
-  draw_math(fonts, fonts.small, {x, y}, theme.text_dim, view.shape);
-  y += kShapeHeight;
-  draw_axes_names(frame, view, {x, y});
+  const float shape = draw_math(fonts, fonts.small, {x, y}, theme.text_dim, view.shape);
+  if (!view.is_alone) y += kShapeHeight;
+  draw_axes_names(frame, view, {view.is_alone ? x + shape + kAxesGap : x, y});
   if (view.remark.empty()) return;
   const chart::Rect cells = view.cells();
   put_text(fonts.small, {x, cells.end().y + below(view.plan)}, theme.text_dim, view.remark);
@@ -82,7 +83,7 @@ void draw_row_labels(const Frame& frame, const MatrixView& view) {
   const MatrixPlan& plan = view.plan;
   const chart::Rect cells = view.cells();
   const shell::Color color = plan.stage.is_weight() ? theme.text_dim : plan.stage.has_key_rows() ? theme.key : theme.query;
-  const std::uint32_t step = tick_step(plan.cell.y, 15.0F);
+  const std::uint32_t step = tick_step(plan.cell.y, 13.0F);
   for (std::uint32_t row = plan.first_row; row < plan.first_row + plan.shown_rows; ++row) {
     if (row % step != 0) continue;
     const float middle = cells.origin.y + (static_cast<float>(row - plan.first_row) + 0.5F) * plan.cell.y;
@@ -90,26 +91,59 @@ void draw_row_labels(const Frame& frame, const MatrixView& view) {
     const float width = text_width(digits, number);
     const float number_x = cells.origin.x - 5.0F - width;
     put_text(digits, {number_x, std::round(middle - font_size(digits) * 0.5F)}, color, number);
-    if (!view.names_tokens || !view.row_tokens || row >= view.row_tokens->size()) continue;
+    if (!view.row_tokens || row >= view.row_tokens->size()) continue;
     const std::string token = fit_text(words, (*view.row_tokens)[row], number_x - view.origin.x - 8.0F);
     const float token_width = text_width(words, token);
     put_text(words, {number_x - 7.0F - token_width, std::round(middle - font_size(words) * 0.5F)}, theme.text, token);
   }
 }
 
+constexpr float kSlant = 0.70710678F;
+constexpr float kLabelAir = 5.0F;  // between labels and cells
+
+/// Returns the labels of the columns in sight.
+chart::AxisLabels column_labels(const Frame& frame, const MatrixView& view, float most) {
+  ImFont* font = frame.ui.fonts().small;
+  const MatrixPlan& plan = view.plan;
+  const float line = font_size(font);
+  std::vector<float> widths;
+  if (view.column_tokens && plan.cell.x >= line) {
+    for (const std::string& token : *view.column_tokens) widths.push_back(text_width(font, token));
+  }
+  return chart::lay_out_labels({.count = plan.columns,
+                                .widths = widths,
+                                .cell_size = plan.cell.x,
+                                .origin = -static_cast<float>(plan.first_column) * plan.cell.x,
+                                .length = plan.size().x,
+                                .line_height = line,
+                                .digit_width = text_width(frame.ui.fonts().mono_small, "0"),
+                                .max_extent = most,
+                                .gap = line});
+}
+
 void draw_column_labels(const Frame& frame, const MatrixView& view) {
   const shell::Theme& theme = frame.ui.theme();
-  ImFont* digits = frame.ui.fonts().mono_small;
-  const MatrixPlan& plan = view.plan;
+  const shell::FontSet& fonts = frame.ui.fonts();
   const chart::Rect cells = view.cells();
-  const shell::Color color = plan.stage.is_map() ? theme.key : theme.text_dim;
-  const std::uint32_t step = tick_step(plan.cell.x, 26.0F);
-  for (std::uint32_t column = plan.first_column; column < plan.first_column + plan.shown_columns; ++column) {
-    if (column % step != 0) continue;
-    const float middle = cells.origin.x + (static_cast<float>(column - plan.first_column) + 0.5F) * plan.cell.x;
-    const std::string number = fmt::format("{}", column);
-    const float width = text_width(digits, number);
-    put_text(digits, {std::round(middle - width * 0.5F), cells.origin.y - kTickHeight + 1.0F}, color, number);
+  const shell::Color color = view.plan.stage.is_map() ? theme.key : theme.text_dim;
+  const chart::AxisLabels labels = column_labels(frame, view, view.ticks - kLabelAir);
+  for (const chart::AxisLabel& label : labels.labels) {
+    const float x = cells.origin.x + label.center, bottom = cells.origin.y - kLabelAir;
+    const bool is_token = view.column_tokens && !labels.shows_indices && label.index < view.column_tokens->size();
+    if (!is_token) {
+      const std::string number = fmt::format("{}", label.index);
+      put_text(fonts.mono_small, {std::round(x - text_width(fonts.mono_small, number) * 0.5F), bottom - 10.0F}, color,
+               number);
+      continue;
+    }
+    const std::string text = fit_text(fonts.small, (*view.column_tokens)[label.index], label.width);
+    if (labels.angle == chart::LabelAngle::Horizontal) {
+      put_text(fonts.small, {std::round(x - label.width * 0.5F), bottom - font_size(fonts.small)}, color, text);
+    } else {
+      const glm::vec2 along =
+          labels.angle == chart::LabelAngle::Diagonal ? glm::vec2(kSlant, -kSlant) : glm::vec2(0.0F, -1.0F);
+      draw_turned_text(fonts.small, {x, bottom - 2.0F}, along, color, text);
+    }
   }
 }
 
@@ -129,6 +163,8 @@ void outline(const Frame& frame, const MatrixView& view, const MatrixPart& part,
 
 void draw_marks(const Frame& frame, const MatrixView& view, const MatrixMarks& marks) {
   const shell::Theme& theme = frame.ui.theme();
+  if (marks.row)
+    outline(frame, view, {.stage = view.plan.stage, .row = *marks.row, .columns = view.plan.columns}, theme.query, 1.0F);
   for (const MatrixPart& part : marks.slices) {
     if (part.stage == view.plan.stage) outline(frame, view, part, theme.output, 1.5F);
   }
@@ -157,26 +193,23 @@ void draw_heads(const Frame& frame, const MatrixView& view) {
   }
 }
 
-/// The cells' tile and its numbers; no tile while the numbers aren't known.
-struct Cells {
-  ShownTile shown_tile;
-  std::uint32_t place = kMatrixPlace;
-};
-
-Cells find_cells(Frame& frame, const MatrixView& view, StepValues& values, const HeadSubject& subject) {
-  if (view.plan.stage.is_stage()) return {.shown_tile = find_tile(frame, view.query(frame))};
+/// Returns the cells' tile, none while the numbers aren't known, and the place of its image.
+std::pair<ShownTile, std::uint32_t> find_cells(Frame& frame, const MatrixView& view, StepValues& values,
+                                               const HeadSubject& subject) {
+  if (view.plan.stage.is_stage()) return {find_tile(frame, view.query(frame)), kMatrixPlace};
   constexpr std::uint32_t kOtherPlaces = 0x5700;  // their requests only name sizes
   const StepValues::Known* known = values.find(frame, view.plan.stage, subject, view.window());
   const std::uint32_t place = kOtherPlaces + static_cast<std::uint32_t>(*step_symbol(view.plan.stage)) +
                               static_cast<std::uint32_t>(step_name(view.plan.stage).back()) * 128U +
                               view.plan.first_column * 0x10000U;
   if (!known) return {};
-  const TileQuery sizes{.row = view.plan.first_row,
+  const bool is_share = view.plan.stage == StepMatrix::Other::ExpertLoad;
+  const TileQuery sizes{.quantity = is_share ? Stage::FfnGates : Stage::X,  // which has the same colours
+                        .row = view.plan.first_row,
                         .rows = view.plan.shown_rows,
                         .column = view.plan.first_column,
                         .columns = view.plan.shown_columns};
-  return {.shown_tile = {.query = sizes, .tile = &known->tile, .run = known->revision, .facts = &known->facts},
-          .place = place};
+  return {{.query = sizes, .tile = &known->tile, .run = known->revision, .facts = &known->facts}, place};
 }
 
 void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const HeadSubject& subject) {
@@ -189,18 +222,8 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
   }
   shell::HeatmapImage image = heatmap_of(shown_tile, place, theme);
   image.area = cells;
-  const bool is_difference = view.plan.stage.is_stage() && shows_difference_of(frame, view.plan.stage.stage());
-  const StepMatrix matrix = view.plan.stage;
-  const bool is_share =
-      matrix.is_stage() ? quantity(matrix.stage()).colors == ColorKind::Sequential : matrix == StepMatrix::Other::ExpertLoad;
-  if (matrix == Stage::Weights && !is_difference) {
-    set_weight_colors(image, frame.state, shown_tile, false);
-  } else if (is_share && !is_difference) {
-    set_share_colors(image, frame.state, shown_tile.facts->range);
-  } else {
-    set_difference_colors(image, shown_tile.facts->range, 1e-6F);
-  }
-  frame.ui.heatmaps().draw(ImGui::GetWindowDrawList(), image);
+  color_matrix(frame, image, shown_tile);
+  draw_heatmap(frame, image);
   // Colours near the ground's would vanish into it.
   outline_rect(cells.origin - 1.0F, cells.end() + 1.0F, theme.border);
   if (view.plan.has_numbers) draw_cell_numbers(frame, image, *shown_tile.tile);
@@ -233,7 +256,7 @@ std::optional<std::uint32_t> draw_scroll_bar(Frame& frame, const std::string& na
     return static_cast<std::uint32_t>(std::clamp<std::int64_t>(wanted, 0, count - shown));
   }
   if (!is_held) return std::nullopt;
-  const float at = (to_glm(ImGui::GetIO().MousePos) - track.origin)[axis] / std::max(length, 1.0F);
+  const float at = (pointer_position() - track.origin)[axis] / std::max(length, 1.0F);
   const float middle = at * all - static_cast<float>(shown) * 0.5F;
   return static_cast<std::uint32_t>(std::clamp(std::round(middle), 0.0F, static_cast<float>(count - shown)));
 }
@@ -247,9 +270,27 @@ std::uint32_t wheeled(std::uint32_t first, std::uint32_t shown, std::uint32_t co
 
 }  // namespace
 
+float height_above(const MatrixView& view) {
+  return (view.is_alone ? kShapeHeight : kTitleHeight + kFormulaHeight + kShapeHeight + kAxesHeight) + view.ticks;
+}
+
+void make_room_for_labels(const Frame& frame, MatrixView& view, float most) {
+  constexpr float kMaxTokens = 110.0F, kNumbers = 36.0F;
+  const shell::FontSet& fonts = frame.ui.fonts();
+  const auto widest = [&](const std::vector<std::string>& tokens) {
+    const std::size_t step = std::max<std::size_t>(tokens.size() / 256, 1);
+    float width = 0.0F;
+    for (std::size_t i = 0; i < tokens.size(); i += step) width = std::max(width, text_width(fonts.small, tokens[i]));
+    return width;
+  };
+  if (view.row_tokens) view.gutter = std::clamp(std::ceil(widest(*view.row_tokens)) + kNumbers, 52.0F, kMaxTokens);
+  if (!view.column_tokens) return;
+  view.ticks = std::clamp(std::ceil(widest(*view.column_tokens) * kSlant) + font_size(fonts.small) + kLabelAir, 24.0F, most);
+  view.overhang = view.ticks - font_size(fonts.small);
+}
+
 chart::Rect MatrixView::cells() const {
-  constexpr float kAbove = kTitleHeight + kFormulaHeight + kShapeHeight + kAxesHeight + kTickHeight;
-  return {.origin = origin + glm::vec2(gutter, kAbove), .size = plan.size()};
+  return {.origin = origin + glm::vec2(gutter, height_above(*this)), .size = plan.size()};
 }
 
 TileQuery MatrixView::query(const Frame& frame) const {
@@ -265,14 +306,17 @@ chart::Region MatrixView::window() const {
 
 glm::vec2 measure_matrix(const Frame& frame, const MatrixView& view) {
   const shell::FontSet& fonts = frame.ui.fonts();
-  const float title =
-      measure_math(fonts, fonts.strong, step_symbol(view.plan.stage)).x + 7.0F + text_width(fonts.body, view.title);
-  const float formula = measure_math(fonts, fonts.body, view.formula).x;
+  const bool has_title = !view.is_alone;
+  const float title = has_title ? measure_math(fonts, fonts.strong, step_symbol(view.plan.stage)).x + 7.0F +
+                                      text_width(fonts.body, view.title)
+                                : 0.0F;
+  const float formula = has_title ? measure_math(fonts, fonts.body, view.formula).x : 0.0F;
   const float shape = measure_math(fonts, fonts.small, view.shape).x;
   const float remark = text_width(fonts.small, view.remark);
-  const float axes = measure_math(fonts, fonts.small, view.row_axis + " ↓" + view.column_axis + " →").x + 12.0F;
+  const float axes = measure_math(fonts, fonts.small, view.row_axis + " ↓" + view.column_axis + " →").x + 12.0F +
+                     (has_title ? 0.0F : shape + kAxesGap);
   const chart::Rect cells = view.cells();
-  const float cells_width = cells.size.x + (scrolls_rows(view.plan) ? kScrollRoom : 0.0F);
+  const float cells_width = cells.size.x + std::max(scrolls_rows(view.plan) ? kScrollRoom : 0.0F, view.overhang);
   return {view.gutter + std::max({cells_width, title, formula, shape, axes, remark, kMinBar}),
           cells.origin.y - view.origin.y + cells.size.y + below(view.plan) + (view.remark.empty() ? 0.0F : kRemarkHeight)};
 }

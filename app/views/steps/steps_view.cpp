@@ -2,14 +2,9 @@
 
 #include "app/shapes/quantities/stage_words.h"
 #include "app/state/map_settings.h"
-#include "app/views/steps/matrix_plan.h"
 #include "app/views/steps/steps_flow.h"
-#include "app/widgets/arithmetic_strip.h"
-#include "app/widgets/cells/arithmetic.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/origin_dialog.h"
-#include "app/widgets/tile_numbers.h"
-#include "export/figures.h"
+#include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
 namespace {
@@ -17,6 +12,10 @@ namespace {
 using attention::Stage;
 
 constexpr float kMargin = 4.0F;
+constexpr float kLowStrip = 92.0F;                              // of the arithmetic below the matrix
+constexpr float kStripShare = 0.34F;                            // of the height: all matrices, small
+constexpr float kMinMapRoom = 600.0F, kMinVectorRoom = 960.0F;  // widths that leave room for a row beside the matrix
+constexpr float kRowGap = 16.0F;
 
 /// Handles clicks: one holds the cell, another one on it lets it go. On a map it pins as well, and a right click pins alone:
 /// as on the big heatmap.
@@ -44,35 +43,29 @@ void follow_selection(const Frame& frame, StepsMemory& memory) {
   memory.pinned = frame.state.view.pinned;
 }
 
-bool has_cell(const StepFlow& flow, const StepCell& cell) {
-  const auto has_it = [&](const StepBox& box) {
-    const MatrixPlan& plan = box.view.plan;
-    return plan.stage == cell.matrix && cell.cell.query < plan.rows && cell.cell.key < plan.columns;
-  };
-  return std::ranges::any_of(flow.sections,
-                             [&](const StepSection& section) { return std::ranges::any_of(section.boxes, has_it); });
+bool has_cell(const HeadSubject& subject, const StepCell& cell) {
+  const auto size = matrix_size(subject, cell.matrix);
+  return size && cell.cell.query < size->rows && cell.cell.key < size->columns;
 }
 
-/// Returns the cell under the pointer, else the held one, else the pinned cell's weight.
-std::optional<StepCell> cell_of_interest(Frame& frame, const StepFlow& flow, StepsMemory& memory) {
-  memory.pointed.reset();
+/// Returns the cell under the pointer, else the held one, else the pinned cell's number in a map.
+std::optional<StepCell> cell_of_interest(Frame& frame, const HeadSubject& subject, const PlacedStep& step, Stage shown,
+                                         StepsMemory& memory) {
   if (ImGui::IsWindowHovered() && !memory.typed.covers(pointer_position())) {
-    for (const StepSection& section : flow.sections) {
-      for (const StepBox& box : section.boxes) {
-        const auto cell = matrix_cell_at(box.view, to_glm(ImGui::GetIO().MousePos));
-        if (!cell) continue;
-        const StepMatrix matrix = box.view.plan.stage;
-        if (matrix.is_stage()) frame.point_at(*cell, matrix.stage());
-        memory.pointed = {.matrix = matrix, .cell = *cell};
-        hold_on_click(frame, memory, *memory.pointed);
-        return memory.pointed;
-      }
+    for (const StepBox& box : step.boxes) {
+      const auto cell = matrix_cell_at(box.view, pointer_position());
+      if (!cell) continue;
+      const StepMatrix matrix = box.view.plan.stage;
+      if (matrix.is_stage()) frame.point_at(*cell, matrix.stage());
+      memory.pointed = {.matrix = matrix, .cell = *cell};
+      hold_on_click(frame, memory, *memory.pointed);
+      return memory.pointed;
     }
   }
-  if (memory.held && !has_cell(flow, *memory.held)) memory.held.reset();  // another network has other matrices
+  if (memory.held && !has_cell(subject, *memory.held)) memory.held.reset();  // another network has other matrices
   if (memory.held) return memory.held;
   if (!frame.state.view.pinned) return std::nullopt;
-  return StepCell{.matrix = Stage::Weights, .cell = *frame.state.view.pinned};
+  return StepCell{.matrix = attention::is_map(shown) ? shown : Stage::Weights, .cell = *frame.state.view.pinned};
 }
 
 void draw_arrow(const Frame& frame, const StepBox& box) {
@@ -90,77 +83,6 @@ void draw_arrow(const Frame& frame, const StepBox& box) {
   draw_math(fonts, fonts.small, {std::round((left + right - size.x) * 0.5F), y - size.y - 9.0F}, theme.text, box.operation);
 }
 
-void draw_section_title(const Frame& frame, std::size_t number, const StepSection& section, float x) {
-  const shell::Theme& theme = frame.ui.theme();
-  ImFont* font = frame.ui.fonts().strong;
-  const std::string text = fmt::format("{}", number);
-  const float width = text_width(font, text);
-  const ImVec2 center(x + 10.0F, section.y + 12.0F);
-  ImGui::GetWindowDrawList()->AddCircleFilled(center, 10.0F, theme.field, 32);
-  put_text(font, {std::round(center.x - width * 0.5F), section.y + 4.0F}, theme.text_dim, text);
-  put_text(font, {x + 28.0F, section.y + 4.0F}, theme.text, section.title);
-}
-
-/// Returns "query 2 “short” · key 5 “first”": whose row and column the cell is.
-std::string tokens_of(const Frame& frame, const StepCell& where, const BlockGeometry& geometry) {
-  if (!frame.result.input) return {};
-  if (where.matrix.is_weight()) {
-    return fmt::format("row {} · column {}", where.cell.query, where.cell.key);
-  }
-  if (where.matrix == StepMatrix::Other::ExpertLoad) return fmt::format("expert {}", where.cell.key);
-  const Selection& selection = frame.state.selection;
-  const auto name = [&](const model::TokenBatch& tokens, const char* role, std::uint32_t index) {
-    return fmt::format("{} {}{}", role, index, tokens.quoted(selection.batch, index));
-  };
-  const model::TokenBatch& queries = frame.result.input->queries(selection.block.kind);
-  const model::TokenBatch& keys = frame.result.input->keys(selection.block.kind);
-  if (where.matrix.is_map()) {
-    return name(queries, "query", where.cell.query) + " · " + name(keys, "key", where.cell.key);
-  }
-  const bool rows_are_keys = where.matrix.has_key_rows();
-  const char* role = geometry.is_self ? "token" : rows_are_keys ? "key token" : "query token";
-  const std::string row = name(rows_are_keys ? keys : queries, role, where.cell.query);
-  const bool is_of_experts = where.matrix.is_stage() && quantity(where.matrix.stage()).columns == Axis::Expert;
-  return is_of_experts ? fmt::format("{} · expert {}", row, where.cell.key) : row;
-}
-
-/// Explains a number that is given: a weight, or one of the memory's.
-Arithmetic explain_given(Frame& frame, const HeadSubject& subject, const StepCell& where, StepsMemory& memory) {
-  const bool is_memory = where.matrix == StepMatrix::Other::Memory;
-  Arithmetic arithmetic;
-  arithmetic.cell = fmt::format("{}[{},{}]", step_symbol(where.matrix), where.cell.query, where.cell.key);
-  arithmetic.note =
-      where.matrix.is_weight() ? "A weight of the model: the same for every text."
-      : where.matrix == StepMatrix::Other::ExpertLoad
-          ? "How many of the text's tokens the router gives to this expert, as a share of all; the shares add up to the "
-            "experts that each token gets."
-      : is_memory ? "One number of the encoder's output, or of the second text's token vectors."
-                  : "A part of the token's vector: rows of the model's tables, looked up by the token and its position.";
-  const chart::Region window{.row = where.cell.query, .rows = 1, .column = where.cell.key, .columns = 1};
-  if (is_memory) {
-    const std::span<const float> row = memory_row(frame, where.cell.query);
-    if (where.cell.key < row.size()) arithmetic.result = row[where.cell.key];
-  } else if (const StepValues::Known* known = memory.cell.find(frame, where.matrix, subject, window)) {
-    arithmetic.result = known->tile.values.front();
-  }
-  return arithmetic;
-}
-
-Arithmetic explain(Frame& frame, const HeadSubject& subject, const StepCell& where, StepsMemory& memory) {
-  if (!where.matrix.is_stage()) return explain_given(frame, subject, where, memory);
-  const Selection& selection = frame.state.selection;
-  const CellQuestion question = question_about(frame, subject, where.matrix.stage(), where.cell);
-  TileNumbers numbers(frame, selection.block, selection.batch, subject.geometry.head);
-  if (where.matrix == Stage::Weights && subject.geometry.shape.only_weights) {
-    Arithmetic saved;
-    saved.cell = fmt::format("weights[{},{}]", where.cell.query, where.cell.key);
-    saved.result = numbers.value(Stage::Weights, where.cell.query, where.cell.key);
-    saved.note = "As it was saved: there are no queries and keys to compute it from.";
-    return saved;
-  }
-  return explain_cell(question, numbers);
-}
-
 /// Returns the head's part of the merged heads, and of the weight that reads them.
 std::vector<MatrixPart> slices_of(const BlockGeometry& geometry) {
   if (geometry.shape.heads < 2) return {};
@@ -175,107 +97,104 @@ std::vector<MatrixPart> slices_of(const BlockGeometry& geometry) {
   return slices;
 }
 
-/// Returns the part of a matrix that is shown; empty: all of it is.
-std::string drawn_part(const MatrixPlan& plan) {
-  std::string part;
-  if (plan.shown_rows < plan.rows) part = fmt::format("rows {} to {}", plan.first_row, plan.first_row + plan.shown_rows - 1);
-  if (plan.shown_columns < plan.columns) {
-    part += fmt::format("{}columns {} to {}", part.empty() ? "" : ", ", plan.first_column,
-                        plan.first_column + plan.shown_columns - 1);
-  }
-  return part;
-}
-
-/// Returns the names of rows or columns in the figure: tokens, or indices without any.
-std::vector<std::string> axis_names(const std::vector<std::string>* tokens, std::uint32_t first, std::uint32_t count) {
-  std::vector<std::string> list;
-  for (std::uint32_t i = first; i < first + count; ++i) {
-    const bool is_token = tokens != nullptr && i < tokens->size();
-    list.push_back(is_token ? (*tokens)[i] : std::to_string(i));
-  }
-  return list;
-}
-
-/// Keeps for the figure the matrices that are stages, and W_Q, W_K and W_V beside what they make, where their numbers are
-/// known.
-void keep_drawn(Frame& frame, const MatrixView& view, const HeadSubject& subject, StepsMemory& memory) {
-  const MatrixPlan& plan = view.plan;
-  StepsMemory::Drawn drawn{.panel = {.matrix_rows = plan.rows, .matrix_columns = plan.columns, .part = drawn_part(plan)},
-                           .tile = nullptr};
-  StepPanel& panel = drawn.panel;
-  const std::vector<std::string>* keys = nullptr;
-  if (plan.stage.is_stage()) {
-    const TileQuery query = view.query(frame);
+/// Keeps the matrices for the figure: those of the strip, and the unfolded one with the weight that makes it.
+void keep_drawn(Frame& frame, const HeadSubject& subject, const BlockFlow& flow, const PlacedStep& step,
+                StepsMemory& memory) {
+  memory.drawn.clear();
+  memory.input = frame.result.input;
+  const auto keep = [&](StepsMemory::Drawn drawn, const TileQuery& query) {
     const auto known = frame.result.tiles.find(query);
-    if (known != frame.result.tiles.end()) drawn.tile = known->second.tile;
-    panel.stage = plan.stage.stage();
-    panel.of = query.quantity;
-    const bool is_map = plan.stage.is_map();
-    const Selection& selection = frame.state.selection;
-    if (is_map) keys = frame.result.input->keys(selection.block.kind).labels(selection.batch);
-    panel.rows.title = is_map ? "query" : "token";
-    panel.columns.title = is_map ? "key" : "feature";
+    if (known == frame.result.tiles.end() || !known->second.tile) return;
+    drawn.of = query.quantity;
+    drawn.tile = known->second.tile;
+    drawn.reach = shared_reach(frame, query);
+    memory.drawn.push_back(std::move(drawn));
+  };
+  for (const PlacedNode& placed : flow.layout.nodes) {
+    const BlockNode& node = flow.plan.nodes[placed.node];
+    const chart::Region whole{.rows = node.rows, .columns = node.columns};
+    if (&node != flow.opened) {
+      keep({.stage = node.stage, .whole = whole, .shown = whole}, node_query(frame, subject, node, placed.cells.size));
+      continue;
+    }
+    for (const StepBox& box : step.boxes) {  // a weight comes before what it makes
+      const MatrixPlan& plan = box.view.plan;
+      if (!plan.stage.is_weight() || plan.stage.weight() > attention::LayerWeight::Value) continue;
+      const StepValues::Known* known = memory.values.find(frame, plan.stage, subject, box.view.window());
+      if (known == nullptr) continue;
+      memory.drawn.push_back({.stage = node.stage,
+                              .of = node.stage,
+                              .weight = fmt::format("W_{}", letter_of(plan.stage.weight())),
+                              .whole = {.rows = plan.rows, .columns = plan.columns},
+                              .shown = box.view.window(),
+                              .tile = std::make_shared<const attention::Tile>(known->tile)});
+    }
+    for (const StepBox& box : step.boxes) {
+      if (box.view.plan.stage == StepMatrix(node.stage))
+        keep({.stage = node.stage, .whole = whole, .shown = box.view.window()}, box.view.query(frame));
+    }
   }
-  if (plan.stage.is_weight() && plan.stage.weight() <= attention::LayerWeight::Value) {
-    const auto made = static_cast<Stage>(static_cast<std::size_t>(Stage::Q) + static_cast<std::size_t>(plan.stage.weight()));
-    const StepValues::Known* known = memory.values.find(frame, plan.stage, subject, view.window());
-    if (known != nullptr) drawn.tile = std::make_shared<const attention::Tile>(known->tile);
-    panel.stage = made;
-    panel.of = made;
-    panel.weight = fmt::format("W_{}", letter_of(plan.stage.weight()));
-    panel.rows.title = "feature of X";
-    panel.columns.title = "feature";
-  }
-  if (!drawn.tile) return;
-  panel.rows.tokens = axis_names(view.row_tokens, plan.first_row, plan.shown_rows);
-  panel.columns.tokens = axis_names(keys, plan.first_column, plan.shown_columns);
-  panel.style.color_map = frame.state[kMapView.color_map];
-  panel.style.scale = chart::ScaleKind::Maximum;
-  if (quantity(panel.of).colors == ColorKind::Diverging) panel.style = exporting::diverging(panel.style);
-  memory.drawn.push_back(std::move(drawn));
 }
 
-/// Outlines the matrix that a lesson points at, and scrolls to its section when the card is opened.
-void draw_aim(const Frame& frame, const StepSection& section, const StepBox& box) {
+/// Outlines the matrix that a lesson points at, and scrolls to it when the card is opened.
+void draw_aim(const Frame& frame, const StepBox& box) {
+  if (step_name(box.view.plan.stage) != frame.transient.aim.matrix) return;
   const chart::Rect cells = box.view.cells();
   outline_rect(cells.origin - 4.0F, cells.end() + 4.0F, frame.ui.theme().accent, 3.0F, 2.0F);
   if (!frame.transient.aim.scrolls) return;
-  const bool fits = cells.end().y - section.y < ImGui::GetWindowHeight() - 40.0F;
-  ImGui::SetScrollFromPosY((fits ? section.y : box.view.origin.y) - 6.0F - ImGui::GetWindowPos().y, 0.0F);
+  ImGui::SetScrollFromPosY(box.view.origin.y - 6.0F - ImGui::GetWindowPos().y, 0.0F);
   const float right = cells.end().x + 8.0F - ImGui::GetWindowPos().x;
   if (right > ImGui::GetWindowWidth()) ImGui::SetScrollFromPosX(right, 1.0F);
 }
 
-/// Returns a cell of a matrix of all heads as one of its head's, which the subject is then of; any other cell as it is.
-StepCell in_its_head(HeadSubject& subject, const StepCell& cell) {
-  const inference::BlockShape& shape = subject.geometry.shape;
-  const JoinedHeads joined = joined_heads(cell.matrix, shape);
-  if (joined.heads == 0) return cell;
-  subject.geometry.head = cell.cell.key / joined.width * (shape.heads / joined.heads);
-  return {.matrix = joined.stage, .cell = {.query = cell.cell.query, .key = cell.cell.key % joined.width}};
+/// Returns the matrix that is unfolded: the one of a lesson's card, the chosen one, else the weights, else what there is.
+const BlockNode& unfolded_node(const Frame& frame, const BlockPlan& plan, const StepsMemory& memory) {
+  if (const BlockNode* aimed = memory.aimed_stage ? plan.find(*memory.aimed_stage) : nullptr) return *aimed;
+  if (const BlockNode* chosen = plan.find(frame.state.opened_matrix)) return *chosen;
+  if (const BlockNode* weights = plan.find(Stage::Weights)) return *weights;
+  return plan.nodes.front();
+}
+
+/// Unfolds the matrix before or after the unfolded one by Page Up and Page Down, and once the one that a lesson's card
+/// points at.
+void walk_by_keys(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, StepsMemory& memory) {
+  if (std::exchange(memory.opened, frame.state.opened_matrix) != frame.state.opened_matrix) memory.aimed_stage.reset();
+  const BlockNode& shown = unfolded_node(frame, plan, memory);
+  const auto unfold = [&](const BlockNode& node) {
+    memory.aimed_stage.reset();
+    frame.state.opened_matrix = std::string(node.id());
+  };
+  const bool has_keys = !has_popup();
+  if (has_keys && frame.ui.is_pressed(shell::Key::PageUp) && &shown != &plan.nodes.front()) unfold(*(&shown - 1));
+  if (has_keys && frame.ui.is_pressed(shell::Key::PageDown) && &shown != &plan.nodes.back()) unfold(*(&shown + 1));
+  const Aim& aim = frame.transient.aim;
+  if (std::exchange(memory.aimed, aim.matrix) == aim.matrix && !aim.scrolls) return;
+  memory.aimed_stage.reset();
+  for (const BlockNode& node : plan.nodes) {
+    const std::vector<StepMatrix> matrices = matrices_of_step(subject, node.stage);
+    if (std::ranges::find(matrices, aim.matrix, &step_name) != matrices.end()) memory.aimed_stage = node.stage;
+  }
 }
 
 /// Returns where a cell is drawn; nullopt where it isn't.
-std::optional<chart::Rect> rect_of(const StepFlow& flow, const StepCell& cell) {
-  for (const StepSection& section : flow.sections) {
-    for (const auto& [view, operation, arrow_x, is_part] : section.boxes) {
-      const MatrixPlan& plan = view.plan;
-      if (plan.stage != cell.matrix || !plan.shows(cell.cell.query, cell.cell.key)) continue;
-      const glm::vec2 place(cell.cell.key - plan.first_column, cell.cell.query - plan.first_row);
-      return chart::Rect{.origin = view.cells().origin + place * plan.cell, .size = plan.cell};
-    }
+std::optional<chart::Rect> rect_of(const PlacedStep& step, const StepCell& cell) {
+  for (const StepBox& box : step.boxes) {
+    const MatrixPlan& plan = box.view.plan;
+    if (plan.stage != cell.matrix || !plan.shows(cell.cell.query, cell.cell.key)) continue;
+    const glm::vec2 place(cell.cell.key - plan.first_column, cell.cell.query - plan.first_row);
+    return chart::Rect{.origin = box.view.cells().origin + place * plan.cell, .size = plan.cell};
   }
   return std::nullopt;
 }
 
 /// Draws the field in which a number is typed, or the tooltip that says that it can be.
-void draw_typed_cell(Frame& frame, HeadSubject subject, const StepFlow& flow, StepsMemory& memory) {
+void draw_typed_cell(Frame& frame, HeadSubject subject, const PlacedStep& step, StepsMemory& memory) {
   if (memory.typed.where()) {
-    const std::optional<chart::Rect> rect = rect_of(flow, *memory.typed.where());
+    const std::optional<chart::Rect> rect = rect_of(step, *memory.typed.where());
     if (rect) return memory.typed.draw(frame, *rect);
     memory.typed.close();  // scrolled away, or of another network
   }
-  const std::optional<chart::Rect> rect = memory.pointed ? rect_of(flow, *memory.pointed) : std::nullopt;
+  const std::optional<chart::Rect> rect = memory.pointed ? rect_of(step, *memory.pointed) : std::nullopt;
   if (!rect) return;
   const StepCell cell = in_its_head(subject, *memory.pointed);
   if (name_to_type(frame, subject, cell).empty()) return;
@@ -284,113 +203,170 @@ void draw_typed_cell(Frame& frame, HeadSubject subject, const StepFlow& flow, St
   explain_last_item(frame, "A double click opens a field for another number.");
 }
 
-std::optional<StepCell> draw_flow(Frame& frame, const HeadSubject& subject, StepsMemory& memory, float strip_height) {
-  const ImGuiWindowFlags wheel = memory.catches_wheel ? ImGuiWindowFlags_NoScrollWithMouse : 0;
-  ImGui::BeginChild("flow", ImVec2(0.0F, -strip_height - ImGui::GetStyle().ItemSpacing.y), false,
-                    ImGuiWindowFlags_HorizontalScrollbar | wheel);
-  const glm::vec2 origin = to_glm(ImGui::GetCursorScreenPos());
-  const float width = ImGui::GetContentRegionAvail().x - 2.0F * kMargin;
-  const StepFlow flow = lay_out_steps(frame, subject, memory.scrolls, origin + glm::vec2(kMargin, 10.0F), width);
-  const std::optional<StepCell> cell = cell_of_interest(frame, flow, memory);
-
-  std::vector<MatrixPart> sources;
-  if (cell && cell->matrix.is_stage()) {
-    sources = sources_of(subject.geometry, cell->matrix.stage(), cell->cell.query, cell->cell.key);
-  }
+/// Returns the parts of matrices that a cell is made of.
+std::vector<MatrixPart> sources_of_cell(const HeadSubject& subject, const std::optional<StepCell>& cell) {
+  if (!cell || !cell->matrix.is_stage()) return {};
+  std::vector<MatrixPart> sources = sources_of(subject.geometry, cell->matrix.stage(), cell->cell.query, cell->cell.key);
   // Parts of weights are counted in one head's columns.
   if (subject.has_all_heads) std::erase_if(sources, [](const MatrixPart& part) { return part.stage.is_weight(); });
-  const std::vector<MatrixPart> slices = subject.has_all_heads ? std::vector<MatrixPart>() : slices_of(subject.geometry);
-  memory.catches_wheel = false;
-  memory.drawn.clear();
-  for (std::size_t i = 0; i < flow.sections.size(); ++i) {
-    draw_section_title(frame, i + 1, flow.sections[i], origin.x + kMargin);
-    for (const StepBox& box : flow.sections[i].boxes) {
-      MatrixMarks marks{.hovered = std::nullopt, .sources = sources, .slices = slices};
-      if (cell && cell->matrix == box.view.plan.stage) marks.hovered = cell->cell;
-      draw_matrix(frame, box.view, marks, memory.values, subject);
-      keep_drawn(frame, box.view, subject, memory);
-      draw_arrow(frame, box);
-      if (box.is_part) continue;
-      if (step_name(box.view.plan.stage) == frame.transient.aim.matrix) draw_aim(frame, flow.sections[i], box);
-      MatrixScroll scroll;
-      const auto known = memory.scrolls.find(box.view.plan.stage);
-      if (known != memory.scrolls.end()) scroll = known->second;
-      const bool takes_wheel = memory.held && memory.held->matrix == box.view.plan.stage;  // the page scrolls otherwise
-      memory.catches_wheel = handle_matrix_scroll(frame, box.view, scroll, takes_wheel) || memory.catches_wheel;
-      if (scroll.row || scroll.column) memory.scrolls[box.view.plan.stage] = scroll;
-    }
-  }
-  draw_typed_cell(frame, subject, flow, memory);
-  ImGui::SetCursorScreenPos(origin);
-  ImGui::Dummy(ImVec2(1.0F, flow.height - origin.y));
-  ImGui::EndChild();
-  return cell;
+  return sources;
 }
 
-/// Returns the cell's matrix as the origin dialog names it.
-std::string_view origin_of(StepMatrix matrix) {
-  if (matrix.is_stage()) return attention::to_string(matrix.stage());
-  if (matrix == StepMatrix::Other::ExpertLoad) return kExpertLoad;
-  return matrix.is_weight() ? kWeightNumbers.at(static_cast<std::size_t>(matrix.weight())) : kMemoryNumber;
+/// Returns the row that is written out: the explained cell's, else the pinned one, else that of the last token in sight.
+WrittenRow written_row(const Frame& frame, const BlockNode& node, const std::optional<StepCell>& cell,
+                       const StepsMemory& memory) {
+  if (cell && cell->matrix == StepMatrix(node.stage)) return {.stage = node.stage, .row = cell->cell.query};
+  const bool are_keys = StepMatrix(node.stage).has_key_rows();
+  const std::uint32_t end = (are_keys ? key_range(frame) : query_range(frame)).end;
+  const auto& pinned = frame.state.view.pinned;
+  const std::uint32_t row =
+      pinned ? (are_keys ? pinned->key : pinned->query) : std::max(std::min(end, memory.rows_end), 1U) - 1;
+  return {.stage = node.stage, .row = std::min(row, std::max(node.rows, 1U) - 1)};
+}
+
+/// Draws all matrices small. Returns the flow as it was drawn; a click unfolds a matrix around the cell under the pointer.
+BlockFlow draw_strip_of_all(Frame& frame, const HeadSubject& subject, const BlockPlan& plan,
+                            std::span<const MatrixPart> parts, StepsMemory& memory) {
+  const glm::vec2 at = cursor_position() + glm::vec2(kMargin, 6.0F);
+  const glm::vec2 room = region_left();
+  const glm::vec2 size(room.x - 2.0F * kMargin, room.y * kStripShare);
+  BlockFlow flow{.plan = plan,
+                 .layout = lay_out_strip(plan, {.origin = at, .size = size}),
+                 .walk = memory.walk,
+                 .name = "steps.small",
+                 .opened = &unfolded_node(frame, plan, memory),
+                 .parts = parts};
+  if (const BlockNode* node =
+          memory.explained && memory.explained->matrix.is_stage() ? plan.find(memory.explained->matrix.stage()) : nullptr) {
+    flow.marked = {.node = node, .cell = memory.explained->cell};
+  }
+  frame.mark("steps.strip", {.origin = at, .size = {size.x, flow.layout.height}});
+  const PointedCell pointed = draw_block_flow(frame, subject, flow, memory.hovered);
+  if (pointed.node) {
+    memory.pointed = {.matrix = pointed.node->stage, .cell = pointed.cell};
+    if (ImGui::IsMouseClicked(ImGuiMouseButton_Left)) {
+      memory.centered = memory.pointed;
+      memory.aimed_stage.reset();
+    }
+    memory.is_in_strip = true;
+  }
+  ImGui::SetCursorScreenPos(at - glm::vec2(kMargin, 0.0F));
+  ImGui::Dummy({size.x, flow.layout.height + 4.0F});
+  return flow;
+}
+
+/// Scrolls the unfolded matrix so that the cell on which the strip was clicked is in its middle.
+void center_clicked(const PlacedStep& step, StepsMemory& memory) {
+  if (!memory.centered) return;
+  for (const StepBox& box : step.boxes) {
+    const MatrixPlan& plan = box.view.plan;
+    if (plan.stage != memory.centered->matrix) continue;
+    const auto first = [](std::uint32_t cell, std::uint32_t shown) { return cell < shown / 2 ? 0 : cell - shown / 2; };
+    if (plan.is_shortened()) {
+      memory.scrolls[plan.stage] = {.row = first(memory.centered->cell.query, plan.shown_rows),
+                                    .column = first(memory.centered->cell.key, plan.shown_columns)};
+    }
+    memory.centered.reset();
+    return;
+  }
+}
+
+/// Draws the unfolded matrix in the rest of the region but for `below`, and returns the cell to explain.
+std::optional<StepCell> draw_unfolded_step(Frame& frame, const HeadSubject& subject, const BlockFlow& flow, glm::vec2 size,
+                                           StepsMemory& memory) {
+  const ImGuiWindowFlags wheel = memory.catches_wheel ? ImGuiWindowFlags_NoScrollWithMouse : 0;
+  ImGui::BeginChild("unfolded", size, false, ImGuiWindowFlags_HorizontalScrollbar | wheel);
+  const glm::vec2 origin = cursor_position();
+  const chart::Rect room{.origin = origin + glm::vec2(kMargin, 2.0F), .size = size - glm::vec2(2.0F * kMargin, 6.0F)};
+  const PlacedStep step = lay_out_step(frame, subject, flow.opened->stage, memory.scrolls, room);
+  center_clicked(step, memory);
+  std::optional<StepCell> cell =
+      memory.pointed ? memory.pointed : cell_of_interest(frame, subject, step, flow.opened->stage, memory);
+  const std::vector<MatrixPart> sources = sources_of_cell(subject, cell);
+  const std::vector<MatrixPart> slices = subject.has_all_heads ? std::vector<MatrixPart>() : slices_of(subject.geometry);
+  memory.catches_wheel = false;
+  const bool scrolls_page = ImGui::GetScrollMaxY() > 0.0F;
+  for (const StepBox& box : step.boxes) {
+    const MatrixPlan& plan = box.view.plan;
+    const StepMatrix matrix = plan.stage;
+    MatrixMarks marks{.hovered = std::nullopt, .sources = sources, .slices = slices};
+    if (cell && cell->matrix == matrix) marks.hovered = cell->cell;
+    if (matrix == StepMatrix(flow.opened->stage)) {
+      memory.rows_end = plan.first_row + plan.shown_rows;
+      marks.row = written_row(frame, *flow.opened, cell, memory).row;
+    }
+    draw_matrix(frame, box.view, marks, memory.values, subject);
+    draw_arrow(frame, box);
+    if (box.is_part) continue;
+    draw_aim(frame, box);
+    const bool takes_wheel = !scrolls_page || (memory.held && memory.held->matrix == matrix);
+    memory.catches_wheel |= handle_matrix_scroll(frame, box.view, memory.scrolls[matrix], takes_wheel);
+  }
+  keep_drawn(frame, subject, flow, step, memory);
+  draw_typed_cell(frame, subject, step, memory);
+  ImGui::SetCursorScreenPos(origin);
+  ImGui::Dummy(ImVec2(1.0F, step.height));
+  ImGui::EndChild();
+  return cell;
 }
 
 }  // namespace
 
 void draw_steps_panel(Frame& frame, StepsMemory& memory) {
-  if (!frame.result.shapes.contains(frame.state.selection.block)) return;
-  follow_selection(frame, memory);
+  if (!selected_shape(frame)) return;
   HeadSubject subject = selected_subject(frame);
+  const BlockPlan plan = plan_block(subject.block, subject.layer, subject.geometry.shape);
+  if (plan.nodes.empty()) return;
+  follow_selection(frame, memory);
   const bool can_join = subject.geometry.shape.heads > 1 && !subject.geometry.shape.only_weights;
   subject.has_all_heads = can_join && frame.state[kStepsView.all_heads];
+  walk_by_keys(frame, subject, plan, memory);
   draw_view_title(frame,
                   fmt::format("Layer {} \u00B7 head {}, step by step", subject.block.layer.value, subject.geometry.head));
+  ImGui::SameLine(0.0F, 16.0F);
   if (can_join) {
-    ImGui::SameLine(0.0F, 16.0F);
     choose(frame, kStepsView.all_heads, {fmt::format("head {}", subject.geometry.head), "all heads"});
+    ImGui::SameLine(0.0F, 16.0F);
   }
-  const float strip =
-      memory.shows_all_terms ? std::max(ImGui::GetContentRegionAvail().y * 0.42F, kStripHeight) : kStripHeight;
-  const std::optional<StepCell> cell = draw_flow(frame, subject, memory, strip);
-  if (!cell) {
-    draw_arithmetic_strip(frame, {.height = strip}, memory.shows_all_terms);
-    return;
-  }
-  const StepCell of_head = in_its_head(subject, *cell);
-  const Arithmetic arithmetic = explain(frame, subject, of_head, memory);
-  if (memory.pointed && ImGui::IsMouseDoubleClicked(ImGuiMouseButton_Left)) {
-    if (std::string name = name_to_type(frame, subject, of_head); !name.empty())
-      memory.typed.open(std::move(name), *memory.pointed, arithmetic.result);
-  }
-  NumberRef number = number_of(frame, origin_of(of_head.matrix), of_head.cell, arithmetic.result);
-  number.head = subject.geometry.head;
-  frame.transient.pointed_number = number;
-  draw_arithmetic_strip(frame,
-                        {.arithmetic = &arithmetic,
-                         .title = step_title(cell->matrix),
-                         .color = step_color(cell->matrix, frame.ui.theme()),
-                         .tokens = tokens_of(frame, *cell, subject.geometry),
-                         .height = strip,
-                         .number = number},
-                        memory.shows_all_terms);
+  draw_title_note(frame, "Page \u2191 \u2193 walk \u00B7 a click unfolds");
+  place_sentence(frame, kBelowControls);
+  memory.pointed.reset();
+  memory.is_in_strip = false;
+  const std::vector<MatrixPart> parts = sources_of_cell(subject, memory.explained);
+  const BlockFlow flow = draw_strip_of_all(frame, subject, plan, parts, memory);
+  draw_rich_text(frame, step_sentence(frame, subject, plan, *flow.opened), frame.ui.fonts().body, frame.ui.theme().text_dim);
+  frame.mark("steps.sentence", last_item_rect());
+
+  const glm::vec2 at = cursor_position(), room = region_left();
+  const bool has_row = room.x >= (attention::is_map(flow.opened->stage) ? kMinMapRoom : kMinVectorRoom);
+  const float beside = has_row ? std::clamp(room.x * 0.34F, 250.0F, 420.0F) : 0.0F;
+  const float low = memory.shows_all_terms ? std::max(room.y * 0.42F, kLowStrip) : kLowStrip;
+  const float below = has_row ? 0.0F : low + ImGui::GetStyle().ItemSpacing.y;
+  const glm::vec2 size(room.x - (has_row ? beside + kRowGap : 0.0F), std::max(room.y - below, 60.0F));
+  const std::optional<StepCell> cell = draw_unfolded_step(frame, subject, flow, size, memory);
+  if (cell != memory.explained) frame.ui.request_redraw(2);  // its parts are framed in the strip
+  memory.explained = cell;
+  if (!has_row) return draw_calculation(frame, subject, cell, low, memory);
+  ImGui::SetCursorScreenPos(at + glm::vec2(size.x + kRowGap, 0.0F));
+  begin_bare_region("row", {beside, room.y});
+  const float calculation = memory.shows_all_terms ? room.y * 0.6F : std::clamp(room.y * 0.42F, 120.0F, 190.0F);
+  draw_written_row(frame, subject, written_row(frame, *flow.opened, cell, memory), room.y - calculation);
+  ImGui::SetCursorPosY(room.y - calculation);
+  draw_calculation(frame, subject, cell, calculation, memory);
+  ImGui::EndChild();
 }
+
+bool fold_steps(State& state) { return !std::exchange(state.opened_matrix, {}).empty(); }
 
 std::unique_ptr<ViewPanel> open_steps_view() {
   class StepsView final : public ViewPanel {
     void draw(Frame& frame) override {
       draw_steps_panel(frame, memory_);
       const Selection& selection = frame.state.selection;
+      memory_.color_map = frame.state[kMapView.color_map];
       title_ = fmt::format("The steps of layer {}, head {}", selection.block.layer.value, selection.head);
     }
-    std::unique_ptr<exporting::Drawing> figure() const override {
-      if (memory_.drawn.empty()) return nullptr;
-      std::vector<StepPanel> panels;
-      for (const StepsMemory::Drawn& drawn : memory_.drawn) {
-        panels.push_back(drawn.panel);
-        panels.back().map = exporting::make_map(*drawn.tile);
-      }
-      exporting::PanelsFigure page{.title = title_, .subtitle = {}, .panels = {}, .style = {}};
-      return exporting::make_drawing(steps_figure(std::move(panels), std::move(page)));
-    }
+    std::unique_ptr<exporting::Drawing> figure() const override { return make_steps_figure(memory_, title_); }
 
     StepsMemory memory_;
     std::string title_;

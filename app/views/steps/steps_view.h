@@ -4,10 +4,9 @@
 #include "app/frame.h"
 #include "app/views/steps/matrix_view.h"
 #include "app/views/view.h"
+#include "app/widgets/block_flow.h"
 #include "app/widgets/cells/step_matrix.h"
 #include "app/widgets/cells/step_values.h"
-#include "attention/mask.h"
-#include "chart/viewport.h"
 
 namespace headlight::app {
 
@@ -46,26 +45,62 @@ class TypedCell {
 struct StepsMemory {
   std::map<StepMatrix, MatrixScroll> scrolls;
   std::optional<StepCell> pointed;  ///< under the pointer, in this frame
+  bool is_in_strip = false;         ///< it is
   std::optional<StepCell> held;     ///< its calculation stays when the pointer leaves
   TypedCell typed;
+  std::string aimed;                            ///< the matrix that a lesson's card points at
+  std::optional<attention::Stage> aimed_stage;  ///< whose step has it: unfolded until another one is chosen
+  std::string opened;                           ///< State::opened_matrix in the last frame
   bool shows_all_terms = false;
   bool catches_wheel = false;             ///< the pointer is over the matrix of the held cell, which scrolls by itself
+  BlockWalk walk;                         ///< at its end: the strip shows all matrices
+  std::string hovered;                    ///< id of the strip's matrix under the pointer
+  std::optional<StepCell> explained;      ///< in the last frame, and what it is made of is framed in the strip
   StepValues values;                      ///< of the matrices' windows
   StepValues cell;                        ///< of the cell whose calculation is written
   Selection selection;                    ///< that the scrolls and the held cell are of
   std::optional<attention::Cell> pinned;  ///< that the scrolls and the held cell are of
 
-  /// A matrix as it was drawn last: its shown part, to which the panel's names belong. The numbers are the tile's.
+  std::uint32_t rows_end = ~0U;      ///< after the last row of the unfolded matrix that is in sight
+  std::optional<StepCell> centered;  ///< on which the strip was clicked, until the unfolded matrix shows it
+
+  /// A matrix of the last frame, for the figure.
   struct Drawn {
-    StepPanel panel;
-    std::shared_ptr<const attention::Tile> tile;
+    attention::Stage stage = attention::Stage::X;  ///< of a weight the one that it makes
+    QuantityId of = attention::Stage::X;           ///< the stage, or its difference
+    std::string weight = {};                       ///< "W_Q"; empty: it is a stage
+    chart::Region whole = {}, shown = {};
+    std::shared_ptr<const attention::Tile> tile = {};
+    float reach = 0.0F;  ///< shared_reach() of the numbers; 0: they have a range of their own
   };
   std::vector<Drawn> drawn;
+  std::shared_ptr<const model::ModelInput> input;  ///< whose tokens are the drawn matrices' rows
+  chart::ColorMap color_map = chart::ColorMap::Viridis;
 };
 
-/// Draws the selected head's calculation, matrix by matrix, with the weights between them. The cell under the pointer marks
-/// what it is made from, and its arithmetic is written below; a click holds a cell, on a map it pins it too. A double click
-/// on a number that a notebook was given opens a field for another one.
+/// Returns a cell of a matrix of all heads as one of its head's, which the subject is then of; any other cell as it is.
+StepCell in_its_head(HeadSubject& subject, const StepCell& cell);
+/// Draws the calculation of a cell in a strip of this height. A double click on the cell under the pointer opens the field
+/// in which a notebook's number is typed.
+void draw_calculation(Frame& frame, HeadSubject subject, const std::optional<StepCell>& cell, float height,
+                      StepsMemory& memory);
+
+/// Returns the drawn matrices as a figure; null: there are none.
+std::unique_ptr<exporting::Drawing> make_steps_figure(const StepsMemory& memory, const std::string& title);
+
+/// A row of a stage's matrix.
+struct WrittenRow {
+  attention::Stage stage = attention::Stage::Weights;
+  std::uint32_t row = 0;
+};
+/// Draws a row in words and numbers, from the cursor on: of weights the softmax's maximum and sum, and the largest numbers
+/// as bars, as many as fit the height.
+void draw_written_row(Frame& frame, const HeadSubject& subject, const WrittenRow& row, float height);
+
+/// Draws the selected head's calculation as one picture: all matrices small, in order, and one of them large with the
+/// weights that make it; a click, Page Up and Page Down unfold another one. The cell under the pointer marks what it is made
+/// from, and its arithmetic is written beside or below; a click holds a cell, on a map it pins it too. A double click on a
+/// number that a notebook was given opens a field for another one.
 void draw_steps_panel(Frame& frame, StepsMemory& memory);
 
 }  // namespace headlight::app

@@ -1,9 +1,6 @@
 #include "app/views/steps/steps_view.h"
 
-#include "app/state/state.h"
 #include "app/widgets/controls.h"
-#include "core/error.h"
-#include "inference/notebook_edits.h"
 
 namespace headlight::app {
 namespace {

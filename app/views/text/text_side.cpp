@@ -1,13 +1,11 @@
 #include "app/views/text/text_side.h"
 
 #include "app/figures/shaded_text.h"
-#include "app/shapes/quantities/tile_query.h"
 #include "app/shell/shaped_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/token_side.h"
-#include "chart/color.h"
 #include "chart/number_format.h"
 #include "export/figures.h"
 
@@ -59,7 +57,7 @@ class BlockPainter {
         marks_(marks),
         theme_(frame.ui.theme()),
         list_(ImGui::GetWindowDrawList()),
-        origin_(to_glm(ImGui::GetCursorScreenPos())) {}
+        origin_(cursor_position()) {}
 
   std::optional<std::uint32_t> draw() {
     const float top = ImGui::GetWindowPos().y - origin_.y;
@@ -75,7 +73,7 @@ class BlockPainter {
       } else {
         draw_token(token, rect);
       }
-      if (is_pointed_at && rect.contains(to_glm(ImGui::GetIO().MousePos))) hovered = token;
+      if (is_pointed_at && rect.contains(pointer_position())) hovered = token;
     }
     if (has_weights() && block_.images.is_empty() && part.end > part.begin) draw_numbers(part);
     if (hovered && !block_.images.is_empty()) draw_patch_tooltip(*hovered);
@@ -100,6 +98,11 @@ class BlockPainter {
 
   chart::Rect rect_of(std::uint32_t token) const {
     return {.origin = origin_ + block_.lines.tokens[token].origin, .size = block_.lines.tokens[token].size};
+  }
+
+  /// Returns the colour of the chosen token's side: where the shades are of the same text, they are of the other side.
+  shell::Color color_of_chosen() const {
+    return (marks_.side == MapSide::Query) == has_weights() ? theme_.key : theme_.query;
   }
 
   bool is_patch(std::uint32_t token) const { return block_.images.find(token).has_value(); }
@@ -139,12 +142,11 @@ class BlockPainter {
   }
 
   void draw_patch_shade(std::uint32_t token, const chart::Rect& rect) const {
-    const bool is_query = marks_.side == MapSide::Query;
     if (has_weights() && marks_.shades->largest > 0.0F) {
       fill_rect(rect, shade(token, kDeepestOnImage));
       draw_patch_number(token, rect);
     }
-    if (marks_.chosen == token) outline(rect, is_query ? theme_.query : theme_.key);
+    if (marks_.chosen == token) outline(rect, color_of_chosen());
     if (marks_.locked == token) outline(rect, theme_.accent);
     frame_.mark(fmt::format("{}.{}", marks_.name, token), rect);
   }
@@ -176,25 +178,24 @@ class BlockPainter {
   void draw_patch_tooltip(std::uint32_t token) const {
     const std::string patch = block_.images.name(token);
     const Tooltip tooltip(frame_, rect_of(token));
-    write_text(frame_.ui.fonts().strong, theme_.text, patch.empty() ? block_.tokens[token].place.text : patch);
+    write_strong(frame_, patch.empty() ? block_.tokens[token].place.text : patch);
     std::string about = fmt::format("token {}", token);
     if (has_weights()) {
       const char* name = marks_.shades->is_difference ? "change of its weight" : "weight";
       about += fmt::format("\n{} {}", name, chart::format_exact(weight(token)));
     }
-    write_text(frame_.ui.fonts().small, theme_.text_dim, about);
+    write_dim(frame_, about);
   }
 
   void draw_token(std::uint32_t token, const chart::Rect& rect) const {
     const RunningToken& shown = block_.tokens[token];
     const glm::vec2 low = rect.origin, high = rect.end();
-    const bool is_query = marks_.side == MapSide::Query;
     shell::Color ground = theme_.background;
     if (has_weights() && marks_.shades->largest > 0.0F) {
       ground = shell::blended(shade(token, kDeepestShade), ground);
       fill_rect(rect, ground, 3.0F);
     }
-    if (marks_.chosen == token) outline_rect(rect, is_query ? theme_.query : theme_.key, 3.0F, 1.5F);
+    if (marks_.chosen == token) outline_rect(rect, color_of_chosen(), 3.0F, 1.5F);
     if (marks_.locked == token) {
       outline_rect(low - 1.5F, high + 1.5F, theme_.accent, 4.0F, 1.5F);
     }
@@ -258,10 +259,8 @@ std::vector<float> set_type(const Frame& frame, TextBlock& block, float width, b
 TextBlock make_text_block(Frame& frame, MapSide side, float width, float height) {
   const Selection& selection = frame.state.selection;
   const bool is_query = side == MapSide::Query;
-  const model::TokenBatch& tokens =
-      is_query ? frame.result.input->queries(selection.block.kind) : frame.result.input->keys(selection.block.kind);
-  const attention::KeyRange real =
-      is_query ? query_range(frame, selection.block.kind) : key_range(frame, selection.block.kind);
+  const model::TokenBatch& tokens = is_query ? shown_queries(frame) : shown_keys(frame);
+  const attention::KeyRange real = is_query ? query_range(frame) : key_range(frame);
   TextBlock block;
   if (selection.batch < tokens.texts.size()) block.labels = tokens.texts[selection.batch];
   const std::vector<text::Token>* prompt = prompt_of(frame.result, tokens, selection.batch);
@@ -312,7 +311,7 @@ const std::vector<exporting::Pixels>& MutedImages::of(const capture::PatchImages
 
 TextShades shades_of(Frame& frame, LockedToken chosen) {
   const Selection& selection = frame.state.selection;
-  const inference::BlockShape& shape = frame.result.shapes.at(selection.block);
+  const inference::BlockShape& shape = *selected_shape(frame);
   const bool is_row = chosen.side == MapSide::Query;
   if (chosen.token >= (is_row ? shape.queries : shape.keys)) return {};
   const chart::Region line = is_row ? chart::Region{.row = chosen.token, .rows = 1, .columns = shape.keys}

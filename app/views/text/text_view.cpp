@@ -3,11 +3,11 @@
 #include "app/state/map_settings.h"
 
 #include "app/figures/shaded_text.h"
-#include "app/shapes/quantities/tile_query.h"
 #include "app/state/comparison.h"
 #include "app/views/text/text_side.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
+#include "app/widgets/sentence.h"
 #include "app/widgets/thumbnail.h"
 #include "chart/number_format.h"
 
@@ -45,13 +45,12 @@ struct BlocksOf {
 class TextView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
-    if (!frame.result.shapes.contains(frame.state.selection.block) || !frame.result.input) return;
-    const model::BlockKind kind = frame.state.selection.block.kind;
-    const bool is_cross = &frame.result.input->queries(kind) != &frame.result.input->keys(kind);
+    if (!selected_shape(frame) || !frame.result.input) return;
+    const bool is_cross = &shown_queries(frame) != &shown_keys(frame);
     lay_out(frame, is_cross);
     const LockedToken chosen = choose(frame, is_cross);
     const TextShades shades = shades_of(frame, chosen);
-    draw_header(frame, is_cross, chosen, shades);
+    draw_header(frame, is_cross);
     shown_ = {
         .ui = &frame.ui, .is_cross = is_cross, .chosen = chosen, .shades = shades, .title = title(frame.state.selection)};
     const std::optional<LockedToken> before = std::exchange(hovered_, std::nullopt);
@@ -70,6 +69,7 @@ class TextView final : public ViewPanel {
     }
     ImGui::EndChild();
     frame.transient.pointed_number = number_shown(frame, is_cross, chosen, shades);
+    frame.says = sentence(frame, chosen, shades.is_difference);
     if (before != hovered_) frame.ui.request_redraw(2);  // this frame has shown what was pointed at before
   }
 
@@ -105,8 +105,8 @@ class TextView final : public ViewPanel {
 
   void lay_out(Frame& frame, bool is_cross) {
     const Selection& selection = frame.state.selection;
-    const float width = ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ScrollbarSize - 4.0F;
-    const float height = ImGui::GetContentRegionAvail().y - kHeaderRoom;
+    const float width = width_left() - ImGui::GetStyle().ScrollbarSize - 4.0F;
+    const float height = height_left() - kHeaderRoom;
     const BlocksOf now{.run = frame.result.run,
                        .block = selection.block,
                        .batch = selection.batch,
@@ -133,33 +133,27 @@ class TextView final : public ViewPanel {
     if (frame.transient.pointed.query) return of_text({MapSide::Query, *frame.transient.pointed.query});
     if (frame.transient.pointed.key) return of_text({MapSide::Key, *frame.transient.pointed.key});
     if (state.view.locked) return of_text(*state.view.locked);
-    const std::uint32_t end = query_range(frame, state.selection.block.kind).end;
+    const std::uint32_t end = query_range(frame).end;
     return of_text({MapSide::Query, end > 0 ? end - 1 : 0});
   }
 
-  static const TextBlock& block_with(const TextBlock& queries, const TextBlock& keys, bool is_cross, LockedToken token) {
-    return is_cross && token.side == MapSide::Key ? keys : queries;
-  }
-
-  void draw_header(Frame& frame, bool is_cross, LockedToken chosen, const TextShades& shades) {
+  static void draw_header(Frame& frame, bool is_cross) {
     draw_view_title(frame, title(frame.state.selection));
     frame.mark("text.title", last_item_rect());
     choose_mean(frame);
     if (!is_cross) choose_side(frame);
-    const TextBlock& block = block_with(queries_, keys_, is_cross, chosen);
-    std::string name = chosen.token < block.tokens.size() ? block.tokens[chosen.token].place.text : "";
-    if (name.empty() && chosen.token < block.labels.size()) name = block.labels[chosen.token];  // a part of a character
-    if (const std::string patch = block.images.name(chosen.token); !patch.empty()) name = patch;
-    const char* does = chosen.side == MapSide::Query ? "attends to" : "is attended by";
-    std::string text = fmt::format("What “{}” (token {}) {}", name, chosen.token, does);
-    const std::string largest = chart::format_number(shades.largest, 5);
-    text += shades.weights.empty() ? ": computing…"
-            : shades.is_difference ? fmt::format(", {}, red more and blue less: the strongest colour is a change of {}.",
-                                                 difference_caption(frame.state), largest)
-                                   : fmt::format(": the strongest colour is a weight of {}.", largest);
-    text += frame.state.view.locked ? " Esc releases it." : " Point at another token, or click to keep it.";
-    write_wrapped(frame.ui.fonts().small, frame.ui.theme().text_dim, text);
-    frame.mark("text.about", last_item_rect());
+    place_sentence(frame, kBelowControls);
+  }
+
+  static Sentence sentence(Frame& frame, LockedToken chosen, bool is_difference) {
+    const std::optional<NumberRef>& number = frame.transient.pointed_number;
+    if (!number || !number->value || (!is_difference && chosen.side == MapSide::Query))
+      return map_sentence(frame, {.has_axes = false});
+    const std::string query = query_of(frame, number->block.kind, number->row),
+                      key = key_of(frame, number->block.kind, number->column);
+    return is_difference ? fmt::format("What {} looks at {} with has changed the most ({}): {}. Red is more, blue less.",
+                                       query, key, difference_caption(frame.state), number_word(*number->value, "{:+.2f}"))
+                         : fmt::format("{} is looked at most by {}: {}.", key, query, number_word(*number->value));
   }
 
   /// Returns the reference to the weight between the locked token and the one under the pointer; without both, the largest
@@ -182,7 +176,7 @@ class TextView final : public ViewPanel {
       return number;
     }
     if (shades.weights.empty()) return std::nullopt;
-    const auto largest = std::ranges::max_element(shades.weights);
+    const auto largest = std::ranges::max_element(shades.weights, {}, [](float weight) { return std::abs(weight); });
     put(chosen, static_cast<std::uint32_t>(largest - shades.weights.begin()));
     number.value = double{*largest};
     return number;

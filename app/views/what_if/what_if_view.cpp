@@ -1,6 +1,7 @@
 #include "app/views/view.h"
 
 #include "app/engine/analyses/head_knockouts.h"
+#include "app/engine/analyses/head_metric_text.h"
 #include "app/engine/analyses/head_metrics.h"
 #include "app/state/comparison.h"
 #include "app/widgets/cells/provenance.h"
@@ -70,29 +71,54 @@ const char* ablation_text(Ablation ablation) {
   return "without that head";
 }
 
+/// Returns "the logit of “cat”", "“cat”", "the mean loss of the text": what is measured.
+std::string measured_name(const Frame& frame, const ChosenLogit& logit) {
+  const KnockoutMeasure measure = frame.state[kWhatIfView.measure];
+  return measure == KnockoutMeasure::Loss    ? "the mean loss of the text"
+         : measure == KnockoutMeasure::Logit ? "the " + logit_title(frame, logit)
+                                             : token_word(candidate_label(frame.result, logit.token));
+}
+/// Returns "+13.702", "34 %", "2.418".
+std::string measured_word(const Frame& frame, const PredictedNumbers& numbers) {
+  const KnockoutMeasure measure = frame.state[kWhatIfView.measure];
+  const double value = numbers.of(measure);
+  return measure == KnockoutMeasure::Probability ? percent_word(value)
+         : measure == KnockoutMeasure::Logit     ? number_word(signed_text(value))
+                                                 : number_word(value, "{:.3f}");
+}
 /// Returns "logit of “cat” +13.702", "“cat” 34 %", "mean loss of the text 2.418": of the run as it is.
 std::string present_text(const Frame& frame, const ChosenLogit& logit, const PredictedNumbers& present) {
-  switch (frame.state[kWhatIfView.measure]) {
-    case KnockoutMeasure::Probability:
-      return fmt::format("\u201C{}\u201D {}", candidate_label(frame.result, logit.token), percent_text(present.probability));
-    case KnockoutMeasure::Loss:
-      return fmt::format("mean loss of the text {:.3f}", present.loss);
-    case KnockoutMeasure::Logit:
-      break;
-  }
-  return fmt::format("{} {}", logit_title(frame, logit), signed_text(present.logit));
+  return plain_text(measured_name(frame, logit) + " " + measured_word(frame, present));
 }
 
-/// Writes what the numbers are, of which present number, and how many are known.
+/// Says what changes without the head under the pointer, else without the one that changes the most.
+Sentence ablation_sentence(const Frame& frame, const ChosenLogit& logit, const ShownKnockouts& found, HeadScores scores) {
+  scores.sort(true);
+  const std::optional<NumberRef>& number = frame.transient.pointed_number;
+  const bool is_pointed = number && number->of == kKnockoutChange;
+  if (!is_pointed && scores.known().empty()) return {};
+  const HeadRef head = is_pointed ? HeadRef{number->block, number->head} : scores.known().front();
+  const auto change_in = [&](const HeadKnockouts& run) {
+    const auto without = run.without.find(head);
+    if (without == run.without.end()) return std::string("\u2026");
+    const bool falls = run.change(head, frame.state[kWhatIfView.measure]).value_or(0.0) < 0.0;
+    const std::string before = measured_word(frame, run.present), after = measured_word(frame, without->second);
+    return before == after ? "stays at " + before
+                           : fmt::format("{} from {} to {}", falls ? "falls" : "rises", before, after);
+  };
+  const bool is_out = frame.state[kWhatIfView.ablation] == Ablation::Zero;
+  return fmt::format(
+      "{}{} {}, {} {}{}.", is_pointed ? "" : "The most: ", is_out ? "without" : "with the mean of", head_name(head),
+      measured_name(frame, logit), change_in(*found.now),
+      found.baseline ? fmt::format("; in {} it {}", baseline_name(frame.state), change_in(*found.baseline)) : "");
+}
+
+/// Writes what the numbers are, and how many are known.
 void draw_summary(Frame& frame, const ChosenLogit& logit, const ShownKnockouts& found) {
   const std::string unit = unit_of(frame.state[kWhatIfView.measure]);
   std::string text =
-      fmt::format("Now: {}. Each number: the same {}, minus now{}.", present_text(frame, logit, found.now->present),
+      fmt::format("Each number: {} {}, minus now{}.", plain_text(measured_name(frame, logit)),
                   ablation_text(frame.state[kWhatIfView.ablation]), unit.empty() ? "" : fmt::format(" ({})", unit));
-  if (found.baseline) {
-    text += fmt::format(" In {}: {}; of each head what that changes there is subtracted.", baseline_name(frame.state),
-                        present_text(frame, logit, found.baseline->present));
-  }
   const HeadKnockouts& last = found.baseline ? *found.baseline : *found.now;  // which are measured after the present ones
   if (!last.is_complete()) {
     text += fmt::format(" {} of {} heads measured so far\u2026", last.without.size(), last.all_heads);
@@ -252,6 +278,7 @@ class WhatIfView final : public ViewPanel {
     ImGui::Spacing();
     scores_ = scores_of(frame, found);
     draw_heads(frame, *logit, *found.now, scores_);
+    frame.says = ablation_sentence(frame, *logit, found, scores_);
     words_.title = "What if a head were gone?";
     words_.subtitle =
         fmt::format("{}; {}; each number: {}, minus now.", kind_name(frame.result, frame.state.selection.block.kind),

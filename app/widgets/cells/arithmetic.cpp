@@ -5,7 +5,6 @@
 #include "app/shapes/quantities/formulas.h"
 #include "app/shapes/quantities/stage_words.h"
 #include "app/widgets/cells/stage_text.h"
-#include "model/head_weight.h"
 
 namespace headlight::app {
 namespace {

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "attention/layer_graph.h"
-
 namespace headlight::app {
 
 using attention::Stage;

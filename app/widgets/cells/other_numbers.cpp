@@ -5,8 +5,6 @@
 #include "app/engine/analyses/head_metric_text.h"
 #include "app/engine/engine.h"
 #include "app/widgets/cells/provenance.h"
-#include "model/parameter.h"
-#include "model/stored_tensor.h"
 
 namespace headlight::app {
 namespace {

@@ -8,9 +8,6 @@
 #include "app/widgets/cells/cell_sources.h"
 #include "app/widgets/cells/other_numbers.h"
 #include "app/widgets/cells/stage_text.h"
-#include "core/tensor.h"
-#include "model/head_weight.h"
-#include "model/parameter.h"
 
 namespace headlight::app {
 namespace {

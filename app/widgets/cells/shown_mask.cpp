@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include "app/state/mask_json.h"
-#include "capture/capture_file.h"
 
 namespace headlight::app {
 

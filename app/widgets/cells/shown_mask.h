@@ -1,9 +1,6 @@
 #pragma once
 
 #include "app/frame.h"
-#include "attention/fixed_pattern.h"
-#include "attention/mask.h"
-#include "inference/prompt.h"
 
 namespace headlight::app {
 

@@ -5,10 +5,6 @@
 #include "app/frame.h"
 #include "app/widgets/cells/cell_sources.h"
 #include "app/widgets/cells/step_matrix.h"
-#include "attention/stage.h"
-#include "chart/viewport.h"
-#include "model/head_weight.h"
-#include "model/network.h"
 
 namespace headlight::app {
 

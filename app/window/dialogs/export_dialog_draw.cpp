@@ -2,25 +2,30 @@
 
 #include "app/figures/export_plan.h"
 #include "app/figures/figure_kind.h"
+#include "app/state/model_changes.h"
 #include "app/state/opened_file.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/form.h"
 #include "app/widgets/size_text.h"
 #include "app/window/dialogs/export_dialog.h"
 #include "core/error.h"
+#include "core/json.h"
 #include "platform/process.h"
 
 namespace headlight::app {
 namespace {
 
-constexpr std::array<const char*, 4> kReaches = {"This head", "This layer", "All", "On screen"};
-constexpr int kOnScreen = 3;
+constexpr std::array<const char*, 3> kReaches = {"This head", "This layer", "All"};
 constexpr std::array<const char*, 2> kNumbers = {"This run", "Minus the baseline"};
-constexpr float kRoomForAll = 720.0F;                         // in a lower window the buttons go first
-constexpr float kPlainWidth = 600.0F, kLookWidth = 1'200.0F;  // of the dialog, without and with a preview
-constexpr float kDetailsWidth = 330.0F;                       // beside the preview
-constexpr float kBesidePreview = 180.0F;  // height of the dialog's title and buttons, and of what is around it
-constexpr std::size_t kNamesShown = 200, kNamesInTooltip = 20;
+constexpr std::array<const char*, 3> kWidths = {"84 mm", "174 mm", "free"};
+constexpr std::array<const char*, 3> kFormats = {"PDF", "SVG", "PNG"};
+constexpr float kFigureWidth = 1'480.0F, kMostHeight = 1'100.0F;  // of the dialog
+constexpr float kColumnWidth = 372.0F;
+constexpr float kBesideFigure = 100.0F;  // height of the dialog's title, its edges and what is around it
+constexpr std::size_t kNamesShown = 20;
+
+/// The figures that have a button.
+const std::array<const FigureKind*, 4> kFirstKinds = {&kHeadFigure, &kHeadsFigure, &kModelFigure, nullptr};
 
 std::string_view matrix_name(std::size_t i) {
   if (i == kHiddenStates) return "hidden";
@@ -28,15 +33,19 @@ std::string_view matrix_name(std::size_t i) {
   return i == kLogitNumbers ? "logits" : to_string(static_cast<attention::Stage>(i));
 }
 
-/// Whether one of the formats is an image.
-bool writes_figures(std::span<const ExportFormat> formats) { return std::ranges::any_of(formats, is_figure); }
-
 /// "The text shaded by what one query attends to.": the help of a kind of figure as a sentence.
 std::string explanation(const FigureKind& kind) {
   std::string text(kind.help);
   if (!text.empty() && text.front() >= 'a' && text.front() <= 'z')
     text.front() = static_cast<char>(text.front() - 'a' + 'A');
   return text + ".";
+}
+
+/// Colours of a button, three of them.
+void push_accent(const shell::Theme& theme) {
+  ImGui::PushStyleColor(ImGuiCol_Button, theme.accent);
+  ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.accent_hover);
+  ImGui::PushStyleColor(ImGuiCol_Text, theme.text_on_accent);
 }
 
 /// Buttons that stay pressed, side by side, wrapped where the line ends. `explain`: the tooltip of a number, where it isn't
@@ -56,11 +65,7 @@ void draw_switches(Frame& frame, const char* prefix, const Names& names, std::sp
     if (x > left && x + width <= right) ImGui::SameLine(x, 0.0F);
     if (x > left && x + width > right) ImGui::SetCursorPosX(x = left);
     const bool is_on = are_on[i];
-    if (is_on) {
-      ImGui::PushStyleColor(ImGuiCol_Button, theme.accent);
-      ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.accent_hover);
-      ImGui::PushStyleColor(ImGuiCol_Text, theme.text_on_accent);
-    }
+    if (is_on) push_accent(theme);
     if (ImGui::Button(name.c_str(), {width, 0.0F})) are_on[i] = !are_on[i];
     const std::string explained = explain != nullptr ? explain(i) : "";
     mark_last_item(frame, fmt::format("export.{}.{}", prefix, name), explain != nullptr ? explained.c_str() : nullptr);
@@ -69,12 +74,23 @@ void draw_switches(Frame& frame, const char* prefix, const Names& names, std::sp
   }
 }
 
-/// Between groups of controls, where the window has room for it.
-void draw_gap(const Frame& frame) {
-  if (frame.ui.size().y >= kRoomForAll) ImGui::Spacing();
+void draw_label(Frame& frame, const char* text) { write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, text); }
+
+/// Lets the outcome say why something can't be done.
+template <typename Action>
+void attempt(Notice& outcome, const Action& action) {
+  try {
+    action();
+  } catch (const std::exception& error) {
+    outcome = {.text = error.what(), .is_warning = true};
+  }
 }
 
-void draw_label(Frame& frame, const char* text) { write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, text); }
+/// The heading of a group of settings.
+void draw_heading(Frame& frame, const char* text) {
+  ImGui::Spacing();
+  write_text(frame.ui.fonts().strong, frame.ui.theme().text, text);
+}
 
 /// What the choices write.
 struct Announced {
@@ -90,8 +106,8 @@ Announced announce(const ExportOptions& options, const EngineResult& result) {
     const ExportPlan plan = plan_export(options, blocks, *result.network, *result.input);
     told.names = plan.names(options);
     if (told.names.empty()) return told;
-    told.size = fmt::format("{} file{} \u00B7 {} numbers \u00B7 about {}", told.names.size(),
-                            told.names.size() == 1 ? "" : "s", short_count(plan.numbers), short_bytes(plan.bytes()));
+    told.size = fmt::format("{} \u00B7 {} numbers \u00B7 about {}", counted(told.names.size(), "file"),
+                            short_count(plan.numbers), short_bytes(plan.bytes()));
   } catch (const Error& error) {
     told.size = error.what();
   }
@@ -100,15 +116,106 @@ Announced announce(const ExportOptions& options, const EngineResult& result) {
 
 }  // namespace
 
-void ExportDialog::draw_choices(Frame& frame) {
-  NumberBeingTyped no_numbers;
-  Form form(frame, no_numbers, "export");
+void ExportDialog::draw_page_group(Frame& frame, Form& form) {
+  draw_heading(frame, "Page");
+  auto of = static_cast<int>(std::ranges::find(kFirstKinds, kind_) - kFirstKinds.begin());
+  std::array<const char*, 4> labels = {"Head", "Layer", "All heads", "View"};
+  if (frame.state.selection.mean != HeadMean::None) labels[0] = "Mean";
+  if (form.segments("of", "Of", labels, of)) kind_ = kFirstKinds.at(static_cast<std::size_t>(of));
+  const auto type = [&](const char* name, const char* label, std::string& text, const char* help) {
+    const float width = form.label(label, help);
+    frame.ui.text_field(fmt::format("##{}", name).c_str(), text, {.width = width, .hint = "all", .limit = 200});
+    mark_last_item(frame, fmt::format("export.{}", name), help);
+  };
+  if (kind_ != nullptr && kind_->scope == FigureScope::Attention)
+    type("layers", "Layers", layers_, "Those that are drawn, from 0, as 5 or 0-3,7; empty: all.");
+  if (kind_ != nullptr && kind_->scope != FigureScope::Head)
+    type("heads", "Heads", heads_, "Those that are drawn, from 0, as 5 or 0-3,7; empty: all.");
+  float width_mm = figure_[kFigureDetails.width_mm];
+  int chosen = is_width_free_ ? 2 : width_mm == kColumn_mm ? 0 : 1;
+  if (form.segments("width", "Width", kWidths, chosen, kFigureDetails.width_mm.text.help.data())) {
+    is_width_free_ = chosen == 2;
+    width_mm = is_width_free_ ? free_width_mm_ : chosen == 0 ? kColumn_mm : kPage_mm;
+    figure_.set(kFigureDetails.width_mm, width_mm);
+  }
+  if (is_width_free_ && form.setting(kFigureDetails.width_mm, figure_)) free_width_mm_ = figure_[kFigureDetails.width_mm];
+}
+
+void ExportDialog::draw_look_groups(Frame& frame, Form& form) {
+  draw_heading(frame, "Look");
+  form.setting(kFigureDetails.is_dark, figure_);
+  form.setting(kFigureDetails.is_transparent, figure_);
+  form.setting(kFigureDetails.font, figure_);
+  form.setting(kFigureLook.color_map, figure_);
+  draw_heading(frame, "Contents");
+  form.setting(kFigureLook.title, figure_);
+  std::array<bool, 7> parts{};
+  for (std::size_t i = 0; i < parts.size(); ++i) parts.at(i) = std::get<bool>(figure_.value(*kFigureParts.settings.at(i)));
+  draw_switches(
+      frame, "part", [](std::size_t i) { return kFigureParts.settings.at(i)->text.label; }, parts,
+      [](std::size_t i) { return std::string(kFigureParts.settings.at(i)->text.help); });
+  for (std::size_t i = 0; i < parts.size(); ++i) figure_.put(*kFigureParts.settings.at(i), parts.at(i));
+}
+
+void ExportDialog::draw_file_group(Frame& frame, Form& form) {
+  draw_heading(frame, "File");
+  form.segments("file", "Format", kFormats, format_,
+                "Lines and letters as such in PDF, for LaTeX, and SVG; PNG has pixels.");
+  form.setting(kFigureLook.dpi, figure_);
+  const float width = form.label("Name", "Of the file, in the folder below; empty: by what the figure shows.");
+  const std::string proposed = proposed_name(frame.state);
+  frame.ui.text_field("##name", name_, {.width = width, .hint = proposed.c_str(), .limit = 200});
+  mark_last_item(frame, "export.name", "Of the file, in the folder below; empty: by what the figure shows.");
+  draw_folder(frame, form);
+  form.toggle("session", "Carries the session", has_session_, {},
+              "The figure's text and settings go into its file, from which the window opens them again.");
+}
+
+void ExportDialog::draw_folder(Frame& frame, Form& form) {
+  const float room = form.label("Folder", nullptr), browse = button_width("Browse") + ImGui::GetStyle().ItemSpacing.x;
+  frame.ui.text_field("##folder", typed_directory_, {.width = room - browse, .hint = "~/headlight"});
+  mark_last_item(frame, "export.folder");
+  ImGui::SameLine();
+  if (draw_button(frame, "export.browse", "Browse"))
+    attempt(outcome_, [&] { folders_.open(expand_home(typed_directory_)); });
+}
+
+void ExportDialog::draw_more(Frame& frame, Form& form, std::string& directory) {
+  const std::span<const FigureKind* const> kinds = offered_kinds(frame.state, frame.result);
+  std::vector<std::string> names;
+  for (const FigureKind* kind : kinds) names.emplace_back(kind->label);
+  names.emplace_back("This view");
+  std::vector<const char*> labels;
+  for (const std::string& name : names) labels.push_back(name.c_str());
+  auto chosen = static_cast<int>(std::ranges::find(kinds, kind_) - kinds.begin());
+  if (form.choose("kind", "Figure", labels, chosen, "What is drawn: one of the figures of `headlight export --views`.")) {
+    const auto at = static_cast<std::size_t>(chosen);
+    kind_ = at < kinds.size() ? kinds[at] : nullptr;
+  }
   draw_region_form(frame, form, region_, part(frame.state, frame.transient, frame.result));
   if (has_baseline(frame.state, frame.result)) {
     int numbers = writes_differences_ ? 1 : 0;
     if (form.segments("numbers", "Numbers", kNumbers, numbers)) writes_differences_ = numbers == 1;
   }
-  draw_gap(frame);
+  for (const AnySetting* setting : {static_cast<const AnySetting*>(&kFigureDetails.row_names),
+                                    static_cast<const AnySetting*>(&kFigureDetails.color_spread),
+                                    static_cast<const AnySetting*>(&kFigureLook.is_row_normalized)})
+    form.setting(*setting, figure_);
+  if (figure_[kFigureDetails.width_mm] == 0.0F) form.setting(kFigureLook.map_edge_mm, figure_);
+  draw_many_files(frame, directory);
+}
+
+void ExportDialog::draw_many_files(Frame& frame, std::string& directory) {
+  draw_heading(frame, "Many files");
+  const bool is_running = static_cast<bool>(job_);
+  ImGui::BeginDisabled(is_running);
+  NumberBeingTyped no_numbers;
+  Form form(frame, no_numbers, "export");
+  auto reach = static_cast<int>(reach_);
+  std::array<const char*, 3> reaches = kReaches;
+  if (frame.state.selection.mean != HeadMean::None) reaches[0] = "This mean";
+  if (form.segments("reach", "Of", reaches, reach)) reach_ = static_cast<Reach>(reach);
+  draw_folder(frame, form);
   draw_label(frame, "Matrices");
   draw_switches(
       frame, "stage",
@@ -117,105 +224,47 @@ void ExportDialog::draw_choices(Frame& frame) {
         return is_missing ? std::string_view() : matrix_name(i);
       },
       matrices_);
-  draw_gap(frame);
   draw_label(frame, "Formats");
   draw_switches(
       frame, "format", [](std::size_t i) { return to_string(static_cast<ExportFormat>(i)); }, formats_);
-  draw_gap(frame);
-  if (!writes_figures(options(frame.state, frame.transient, frame.result).formats)) return;
-  if (frame.ui.size().y >= kRoomForAll) draw_label(frame, "Figures");
-  const bool has_pair = has_baseline(frame.state, frame.result);  // the last kind of these is of two runs
-  const std::size_t offered = figure_kinds().size() - kFiguresOfViews - (has_pair ? 0 : 1);
-  draw_switches(
-      frame, "view", [](std::size_t i) { return figure_kinds()[i]->label; }, std::span(views_).first(offered),
-      [](std::size_t i) { return explanation(*figure_kinds()[i]); });
-  draw_gap(frame);
-  Form look(frame, typed_, "export");
-  for (const AnySetting* setting : kFigureLook.settings) look.setting(*setting, figure_);
-}
-
-/// In place of the choices: how figures look, beside one of them.
-void ExportDialog::draw_look(Frame& frame) {
-  const ExportOptions wanted = options(frame.state, frame.transient, frame.result);
-  const std::vector<const FigureKind*> kinds = figure_kinds_of(wanted);
-  previewed_ = std::clamp(previewed_, 0, static_cast<int>(kinds.size()) - 1);
-  const float height = std::clamp(frame.ui.size().y - kBesidePreview, 240.0F, 900.0F);
-  const float width = ImGui::GetContentRegionAvail().x - kDetailsWidth - ImGui::GetStyle().ItemSpacing.x;
-  preview_.draw(frame, engine_, wanted, *kinds[static_cast<std::size_t>(previewed_)], {width, height});
-  ImGui::SameLine();
-  ImGui::BeginChild("details", {kDetailsWidth, height}, false, ImGuiWindowFlags_NoBackground);
-  Form form(frame, typed_, "export");
-  if (kinds.size() > 1) {
-    std::vector<std::string> names;
-    for (const FigureKind* kind : kinds) names.emplace_back(kind->label);
-    std::vector<const char*> labels;
-    for (const std::string& name : names) labels.push_back(name.c_str());
-    form.choose("previewed", "Figure", labels, previewed_, "The figure that is shown, of those that are chosen.");
+  if (std::ranges::any_of(chosen_formats(), is_figure)) {
+    draw_label(frame, "Figures");
+    draw_switches(
+        frame, "view", [](std::size_t i) { return figure_kinds()[i]->label; },
+        std::span(views_).first(offered_kinds(frame.state, frame.result).size()),
+        [](std::size_t i) { return explanation(*figure_kinds()[i]); });
   }
-  if (const double size = figure_[kFigureLook.map_edge_mm]; size > 0.0)
-    form.note(fmt::format("{} mm are {:.1f} cm or {:.2f} inches.", size, size / 10.0, size / 25.4));
-  for (const AnySetting* setting : kFigureDetails.settings) form.setting(*setting, figure_);
-  Form parts(frame, typed_, "export.part");
-  for (const AnySetting* part : kFigureParts.settings) parts.setting(*part, figure_);
-  ImGui::EndChild();
-  if (draw_button(frame, "export.back", "Back")) shows_look_ = false;
+  draw_names(frame);
+  const bool can_begin = has_choice(frame.state, frame.result) && part(frame.state, frame.transient, frame.result);
+  ImGui::EndDisabled();
+  ImGui::BeginDisabled(!can_begin || is_running);
+  if (draw_button(frame, "export.start", "Export these files")) begin(frame, directory);
+  ImGui::EndDisabled();
   ImGui::SameLine();
-  draw_label(frame, (preview_.remark() + "A click on the figure shows it in its own size.").c_str());
-}
-
-void ExportDialog::draw_folder(Frame& frame) {
-  draw_gap(frame);
-  draw_label(frame, "Folder");
-  const ImGuiStyle& style = ImGui::GetStyle();
-  const float browse = ImGui::CalcTextSize("Browse").x + 2.0F * style.FramePadding.x;
-  const float show = ImGui::CalcTextSize("Open folder").x + 2.0F * style.FramePadding.x;
-  const float width = ImGui::GetContentRegionAvail().x - browse - show - 2.0F * style.ItemSpacing.x;
-  frame.ui.text_field("##folder", typed_directory_, {.width = width, .hint = "~/headlight"});
-  mark_last_item(frame, "export.folder");
-  ImGui::SameLine();
-  const bool browses = draw_button(frame, "export.browse", "Browse");
-  ImGui::SameLine();
-  const bool shows = draw_button(frame, "export.open_folder", "Open folder");
-  if (!browses && !shows) return;
-  try {
-    const std::filesystem::path folder = expand_home(typed_directory_);
-    if (browses) folders_.open(folder);
-    if (!shows) return;
-    if (!std::filesystem::is_directory(folder)) throw Error("{} isn't there yet: the export makes it", utf8(folder));
-    if (const std::string trouble = platform::show_folder(folder); !trouble.empty()) throw Error("{}", trouble);
-  } catch (const std::exception& error) {
-    outcome_ = {.text = error.what(), .is_warning = true};
+  if (is_running && draw_button(frame, "export.cancel", "Cancel")) {
+    outcome_ = {.text = fmt::format("cancelled after {} of {} files", progress().done, progress().total),
+                .is_warning = true};
+    job_ = {};
+  } else if (!is_running && draw_button(frame, "export.open_folder", "Open folder")) {
+    attempt(outcome_, [&] {
+      const std::filesystem::path folder = expand_home(typed_directory_);
+      if (!std::filesystem::is_directory(folder)) throw Error("{} isn't there yet: the export makes it", utf8(folder));
+      if (const std::string trouble = platform::show_folder(folder); !trouble.empty()) throw Error("{}", trouble);
+    });
   }
 }
 
 void ExportDialog::draw_names(Frame& frame) {
   const auto [names, size] = announce(options(frame.state, frame.transient, frame.result), frame.result);
-  draw_gap(frame);
   draw_label(frame, size.c_str());
-  mark_last_item(frame, "export.size");
-  if (frame.ui.size().y < kRoomForAll) {
-    const std::span<const std::string> first(names.data(), std::min(names.size(), kNamesInTooltip));
-    std::string told =
-        names.empty() ? "Nothing to write, or no format for it, is chosen." : fmt::format("{}", fmt::join(first, "\n"));
-    if (names.size() > first.size()) told += fmt::format("\nand {} more", names.size() - first.size());
-    mark_last_item(frame, "export.names", told.c_str());
-    return;
-  }
-  ImGui::PushStyleColor(ImGuiCol_ChildBg, frame.ui.theme().field);
-  const float most = has_baseline(frame.state, frame.result) ? 78.0F : 112.0F;  // a line of controls more
-  const float height = std::clamp(frame.ui.size().y - 560.0F, 56.0F, most);     // the rest must fit a small window
-  ImGui::BeginChild("names", {0.0F, height}, true);
-  {
-    const TextStyleScope ink(frame.ui.fonts().mono_small, frame.ui.theme().text_dim);
-    for (std::size_t i = 0; i < std::min(names.size(), kNamesShown); ++i) ImGui::TextUnformatted(names[i].c_str());
-    if (names.size() > kNamesShown) ImGui::TextUnformatted(fmt::format("and {} more", names.size() - kNamesShown).c_str());
-  }
-  ImGui::EndChild();
-  ImGui::PopStyleColor();
+  const std::span<const std::string> first(names.data(), std::min(names.size(), kNamesShown));
+  std::string told =
+      names.empty() ? "Nothing to write, or no format for it, is chosen." : fmt::format("{}", fmt::join(first, ", "));
+  if (names.size() > first.size()) told += fmt::format(" and {} more", names.size() - first.size());
+  mark_last_item(frame, "export.size", told.c_str());
 }
 
 void ExportDialog::draw_progress(Frame& frame) {
-  draw_gap(frame);
   if (job_) {
     const ExportProgress progress = this->progress();
     const float total = static_cast<float>(std::max<std::size_t>(progress.total, 1));
@@ -232,94 +281,94 @@ void ExportDialog::draw_progress(Frame& frame) {
   is_outcome_seen_ = true;
 }
 
-void ExportDialog::draw_buttons(Frame& frame, std::string& directory) {
-  draw_gap(frame);
-  constexpr float kFieldWidth = 96.0F;
-  const float right =
-      ImGui::GetCursorPosX() + ImGui::GetContentRegionAvail().x - 2.0F * kFieldWidth - ImGui::GetStyle().ItemSpacing.x;
-  ImGui::BeginDisabled(static_cast<bool>(job_));
-  const bool copies = draw_button(frame, "export.copy_figure", "Copy figure");
+void ExportDialog::draw_figure_buttons(Frame& frame, std::string& directory) {
+  constexpr double kHeld_s = 0.6;  // between two repetitions of a held key at most: it may be the palette's that opened this
+  const float spacing = ImGui::GetStyle().ItemSpacing.x;
+  const float third = std::floor((ImGui::GetContentRegionAvail().x - 2.0F * spacing) / 3.0F);
+  if (draw_button(frame, "export.more", shows_more_ ? "Back" : "More\u2026", nullptr, third)) shows_more_ = !shows_more_;
   ImGui::SameLine();
-  if (draw_button(frame, "export.look", "Preview")) shows_look_ = true;
-  ImGui::EndDisabled();
-  ImGui::SameLine(right);
-  if (draw_button(frame, "export.close", job_ ? "Hide" : "Close", nullptr, kFieldWidth)) is_open_ = false;
+  ImGui::BeginDisabled(static_cast<bool>(used_) || !preview_.trouble().empty());
+  if (draw_button(frame, "export.copy_image", "Copy image", nullptr, third))
+    use_figure(frame.state, FigureUse::CopyImage, directory);
   ImGui::SameLine();
-  if (copies) copy_figure(frame.state, frame.transient, frame.result);
-  if (job_) {
-    if (!draw_button(frame, "export.cancel", "Cancel", nullptr, kFieldWidth)) return;
-    outcome_ = {.text = fmt::format("cancelled after {} of {} files", progress().done, progress().total),
-                .is_warning = true};
-    job_ = {};
-    return;
-  }
-  const shell::Theme& theme = frame.ui.theme();
-  const bool can_begin = has_choice(frame.state, frame.result) && part(frame.state, frame.transient, frame.result);
-  // Not Enter alone, which may be the palette's that opened the dialog, still held.
-  const bool is_entered = can_begin && frame.ui.is_pressed(shell::Key::Enter, shell::kControl);
-  ImGui::BeginDisabled(!can_begin);
-  ImGui::PushStyleColor(ImGuiCol_Button, theme.accent);
-  ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.accent_hover);
-  ImGui::PushStyleColor(ImGuiCol_Text, theme.text_on_accent);
-  if (ImGui::Button("Export", {kFieldWidth, 0.0F}) || is_entered) begin(frame, directory);
-  mark_last_item(frame, "export.start");
+  if (draw_button(frame, "export.copy_text", "Copy text", nullptr, third))
+    use_figure(frame.state, FigureUse::CopyText, directory);
+  const std::string label = fmt::format("Save {}###save", name_.empty() ? proposed_name(frame.state) : name_);
+  push_accent(frame.ui.theme());
+  const bool is_clicked = ImGui::Button(label.c_str(), {-1.0F, 0.0F});
+  mark_last_item(frame, "export.save");
   ImGui::PopStyleColor(3);
   ImGui::EndDisabled();
+  const bool is_pressed = frame.ui.is_pressed(shell::Key::Enter) || frame.ui.is_pressed(shell::Key::Enter, shell::kControl);
+  const bool is_fresh = is_pressed && ImGui::GetTime() - entered_s_ > kHeld_s;
+  if (is_pressed) entered_s_ = ImGui::GetTime();
+  if (is_clicked || (is_fresh && !used_ && preview_.trouble().empty())) use_figure(frame.state, FigureUse::Save, directory);
 }
 
-void ExportDialog::draw_reach(Frame& frame, const std::string& directory) {
-  NumberBeingTyped no_numbers;
-  Form form(frame, no_numbers, "export");
-  int reach = shows_picture_ ? kOnScreen : static_cast<int>(reach_);
-  std::array<const char*, 4> reaches = kReaches;
-  if (frame.state.selection.mean != HeadMean::None) reaches[0] = "This mean";
-  if (!form.segments("reach", "What", reaches, reach)) return;
-  shows_picture_ = reach == kOnScreen;
-  if (shows_picture_) {
-    picture_.open(directory, ScreenshotArea::Window);
-  } else {
-    reach_ = static_cast<Reach>(reach);
+void ExportDialog::draw_figure_page(Frame& frame, Settings& settings, const DrawView& draw_view) {
+  const float line = ImGui::GetFrameHeightWithSpacing();
+  const float height = std::clamp(frame.ui.size().y - kBesideFigure, 280.0F, kMostHeight);
+  const float width = ImGui::GetContentRegionAvail().x - kColumnWidth - 2.0F * ImGui::GetStyle().ItemSpacing.x;
+  ImGui::BeginGroup();
+  std::string trouble;
+  WantedFigure wanted;
+  try {
+    wanted = wanted_figure(frame, draw_view);
+  } catch (const std::exception& error) {
+    trouble = error.what();
   }
-}
-
-void ExportDialog::draw_files(Frame& frame, std::string& directory) {
-  ImGui::BeginDisabled(static_cast<bool>(job_));
-  draw_choices(frame);
-  draw_folder(frame);
-  draw_names(frame);
-  ImGui::EndDisabled();
+  // In a window of its own: the dialog's commands may not end in the callback that draws an image (Dear ImGui dims what is
+  // behind them), as they would where all else is out of sight while the dialog grows.
+  ImGui::BeginChild("figure", {width, height - line}, false, ImGuiWindowFlags_NoBackground);
+  preview_.draw(frame, engine_, wanted, {width, height - line}, trouble);
+  ImGui::EndChild();
+  const PreviewedFigure* shown = preview_.figure();
+  const std::string note = shown != nullptr ? shown->drawing->note() : std::string();
+  const std::string size = shown != nullptr ? size_in_words(*shown->drawing) : std::string(" ");
+  draw_label(frame, (size + (note.empty() ? "" : "; ") + note).c_str());
+  mark_last_item(frame, "export.figure_size", "On paper, and as a PNG. A click on the figure shows it in its own size.");
+  ImGui::EndGroup();
+  ImGui::SameLine(0.0F, 2.0F * ImGui::GetStyle().ItemSpacing.x);
+  ImGui::BeginGroup();
+  ImGui::BeginChild("settings", {kColumnWidth, height - 3.0F * line}, false, ImGuiWindowFlags_NoBackground);
+  Form form(frame, typed_, "export");
+  if (shows_more_) {
+    draw_more(frame, form, settings.export_directory);
+  } else {
+    draw_page_group(frame, form);
+    draw_look_groups(frame, form);
+    draw_file_group(frame, form);
+  }
+  ImGui::EndChild();
   draw_progress(frame);
-  draw_buttons(frame, directory);
+  draw_figure_buttons(frame, settings.export_directory);
+  ImGui::EndGroup();
 }
 
-void ExportDialog::draw(Frame& frame, std::string& directory) {
+void ExportDialog::draw(Frame& frame, Settings& settings, const DrawView& draw_view) {
   take_end_of_job();
-  if (is_open_ && typed_directory_.empty()) typed_directory_ = directory.empty() ? "~/headlight" : directory;
   const bool was_open = is_open_;
   {
-    const Dialog dialog(frame, "Export", is_open_, shows_look_ ? kLookWidth : kPlainWidth);
-    if (dialog.is_visible() && folders_.is_open()) {
+    const Dialog dialog(frame, "Export", is_open_, kFigureWidth);
+    if (std::exchange(is_to_close_, false)) {
+      is_open_ = false;
+    } else if (dialog.is_visible() && folders_.is_open()) {
       const float height = std::clamp(frame.ui.size().y - 220.0F, 120.0F, 420.0F);
       if (const std::optional<std::filesystem::path> chosen = folders_.draw(frame, height)) {
         typed_directory_ = chosen->string();
       }
-    } else if (dialog.is_visible() && shows_look_) {
-      draw_look(frame);
     } else if (dialog.is_visible()) {
-      draw_reach(frame, directory);
-      if (!shows_picture_) {
-        draw_files(frame, directory);
-      } else if (picture_.draw(frame)) {
-        is_open_ = false;
-      }
-      if (!is_open_) ImGui::CloseCurrentPopup();
+      if (wanted_use_) use_figure(frame.state, *wanted_use_, settings.export_directory);
+      draw_figure_page(frame, settings, draw_view);
     }
+    if (!is_open_ && dialog.is_visible()) ImGui::CloseCurrentPopup();
   }
   if (is_open_) return;
   folders_.close();
-  picture_.close();
-  shows_look_ = false;
-  if (was_open && !job_) outcome_ = {};
+  if (!was_open) return;
+  wanted_use_.reset();
+  settings.figure_look = to_text(describe_look(figure_), -1);
+  if (!job_ && !used_ && is_outcome_seen_) outcome_ = {};
 }
 
 }  // namespace headlight::app

@@ -5,26 +5,36 @@
 
 namespace headlight::app {
 
-/// A figure that is laid out for a small image.
-struct PreviewedFigure {
+/// The figure that a dialog shows and saves: of a kind, or the view's own as it is on screen.
+struct WantedFigure {
+  const FigureKind* kind = nullptr;  ///< null: `drawing` is laid out on the options' page
   std::shared_ptr<const exporting::Drawing> drawing = {};
-  std::uint32_t largest_pool = 1;  ///< cells along an edge of a square that is one value of it
+  std::string view = {};  ///< its id
+  exporting::DrawingFormat format = exporting::DrawingFormat::Pdf;
+  ExportOptions options = {};
 };
 
-/// The figure of a kind that an export would write of the selected head, layer or attention: title, labels, colours and
-/// parts as the options say. It is laid out anew when they or the run change. A click shows it in its own size, and the
-/// pointer moves it then.
+/// A figure that the engine's thread has laid out, and as it is painted where it is shown.
+struct PreviewedFigure {
+  std::shared_ptr<const exporting::Drawing> drawing = {};
+  exporting::Pixels image = {};
+  float scale = 1.0F;  ///< UI units a unit of the figure
+};
+
+/// Shows a figure at its true proportions: the one that is saved, painted by what writes PNGs. It is laid out and painted
+/// anew by the engine's thread when something changes. A click shows it in its own size, and the pointer moves it then.
 class FigurePreview {
  public:
-  /// In an area of the current window.
-  void draw(Frame& frame, Engine& engine, const ExportOptions& options, const FigureKind& kind, glm::vec2 room);
+  /// In an area of the current window. `trouble`: why there is no figure; empty: there is.
+  void draw(Frame& frame, Engine& engine, const WantedFigure& wanted, glm::vec2 room, const std::string& trouble);
   bool is_busy() const { return asked_ && !asked_.is_done(); }
-  /// Returns a sentence on the cells that it leaves out of large maps, and a space after it; empty: nothing.
-  std::string remark() const;
+  /// The figure that is wanted; null: it is being drawn, or can't be.
+  const PreviewedFigure* figure() const { return trouble_.empty() && !is_busy() ? shown_.get() : nullptr; }
+  /// Why it can't be drawn; may be empty.
+  const std::string& trouble() const { return trouble_; }
 
  private:
-  void update(Frame& frame, Engine& engine, const ExportOptions& options, const FigureKind& kind);
-  void draw_page(Frame& frame, const ExportOptions& options, glm::vec2 corner, glm::vec2 room) const;
+  void update(Frame& frame, Engine& engine, const WantedFigure& wanted, glm::vec2 room);
 
   std::string key_;                                          ///< of what is laid out
   std::pair<std::uint64_t, std::optional<RunInputs>> runs_;  ///< the newest run, and what it is compared with
@@ -32,8 +42,12 @@ class FigurePreview {
   std::shared_ptr<FigureNumbers> numbers_;
   Asked<PreviewedFigure> asked_;
   std::shared_ptr<const PreviewedFigure> shown_;  ///< the last one that was there
+  std::uint64_t revision_ = 0;                    ///< of its image
   std::string trouble_;
   bool is_enlarged_ = false;
 };
+
+/// "84 × 92 mm · 635 × 695 pixels": the figure's size on paper, and as a PNG.
+std::string size_in_words(const exporting::Drawing& drawing);
 
 }  // namespace headlight::app

@@ -16,11 +16,11 @@ namespace fs = std::filesystem;
 constexpr float kFileDialogWidth = 560.0F;
 constexpr const char* kNewSession = "session.headlight.json";
 
-/// The dialog's words for a purpose.
+/// The dialog's words for a purpose; they stand in the order of FilePurpose.
 struct Words {
   const char* title;
   const char* help;
-  const char* button;
+  bool saves;
   std::string prefix;  ///< of the controls' names
   const char* hint;
   const char* new_name;  ///< that is proposed
@@ -28,90 +28,89 @@ struct Words {
 };
 
 const Words& words_of(FilePurpose purpose) {
-  static const Words kSave{.title = "Save session",
-                           .help = "Texts, model, masks, heads' gains, what is selected and how it is shown",
-                           .button = "Save",
-                           .prefix = "session.",
-                           .hint = "~/session.headlight.json",
-                           .new_name = kNewSession,
-                           .extensions = {".json"}};
-  static const Words kOpenSession{.title = "Open session",
-                                  .help =
-                                      "A .headlight.json file, or an exported figure (.png, .svg, .pdf), which carries its "
-                                      "session; Undo brings back what is shown now",
-                                  .button = "Open",
-                                  .prefix = "session.",
-                                  .hint = kSave.hint,
-                                  .new_name = kNewSession,
-                                  .extensions = {".json", ".png", ".svg", ".pdf"}};
-  static const Words kOpenText{.title = "Open text",
-                               .help =
-                                   "A text file in UTF-8, of 1 MiB at most. Its lines are a batch, or one text where the "
-                                   "sidebar says so; Undo brings back the text that is shown now",
-                               .button = "Open",
-                               .prefix = "text_file.",
-                               .hint = "~/text.txt",
-                               .new_name = "",
-                               .extensions = {".txt", ".md", ".text", ".jsonl", ".csv", ".tsv", ".py", ".cpp", ".h", ".gz"}};
-  static const Words kOpenCapture{
-      .title = "Open capture",
-      .help =
-          "Attention weights, or queries and keys, that were saved from a network as .safetensors "
-          "or .npz: docs/CAPTURES.md has the three lines of Python. A .zip has all steps of a training",
-      .button = "Open",
-      .prefix = "capture_file.",
-      .hint = "~/capture.safetensors",
-      .new_name = "",
-      .extensions = {".safetensors", ".npz", ".zip"}};
-  static const Words kSaveSteps{.title = "Save all steps",
-                                .help = "The captures of all steps that are kept, and their curves, in one file",
-                                .button = "Save",
-                                .prefix = "steps_file.",
-                                .hint = "~/steps.zip",
-                                .new_name = "steps.zip",
-                                .extensions = {".zip"}};
-  static const Words kOpenSurvey{.title = "Open survey",
-                                 .help = "The folder that headlight survey has written, or the survey.json in it",
-                                 .button = "Open",
-                                 .prefix = "survey_file.",
-                                 .hint = "~/survey",
-                                 .new_name = "",
-                                 .extensions = {".json"}};
-  static const Words kOpenLens{.title = "Open linear lens",
-                               .help =
-                                   "A matrix and a bias for each layer of the model, as tuned-lens trains them: "
-                                   ".safetensors, or the params.pt that it wrote",
-                               .button = "Open",
-                               .prefix = "lens_file.",
-                               .hint = "~/lens/params.pt",
-                               .new_name = "",
-                               .extensions = {".safetensors", ".pt", ".bin"}};
-  static const Words kOpenPrompts{.title = "Open prompts",
-                                  .help = "A set of prompts as JSON lines, plain or .gz: docs/PROMPTS.md has the format",
-                                  .button = "Open",
-                                  .prefix = "prompts_file.",
-                                  .hint = "~/prompts.jsonl",
-                                  .new_name = "",
-                                  .extensions = {".jsonl", ".gz"}};
-  switch (purpose) {
-    case FilePurpose::OpenPrompts:
-      return kOpenPrompts;
-    case FilePurpose::OpenSurvey:
-      return kOpenSurvey;
-    case FilePurpose::OpenLens:
-      return kOpenLens;
-    case FilePurpose::OpenCapture:
-      return kOpenCapture;
-    case FilePurpose::SaveSession:
-      return kSave;
-    case FilePurpose::OpenSession:
-      return kOpenSession;
-    case FilePurpose::SaveSteps:
-      return kSaveSteps;
-    case FilePurpose::OpenText:
-      break;
-  }
-  return kOpenText;
+  static const std::array<Words, 11> kWords{
+      {{"Save session",
+        "Texts, model, masks, heads' gains, what is selected and how it is shown",
+        true,
+        "session.",
+        "~/session.headlight.json",
+        kNewSession,
+        {".json"}},
+       {"Save all steps",
+        "The captures of all steps that are kept, and their curves, in one file",
+        true,
+        "steps_file.",
+        "~/steps.zip",
+        "steps.zip",
+        {".zip"}},
+       {"Save picture",
+        "What is on screen, as .png; a name that ends in .svg or .pdf gets the view's figure for a paper",
+        true,
+        "screenshot.",
+        "~/headlight.png",
+        "headlight.png",
+        {".png", ".svg", ".pdf"}},
+       {"Save layout",
+        "The views on screen and their places, for any session and model",
+        true,
+        "layout_file.",
+        "~/layout.json",
+        "layout.json",
+        {".json"}},
+       {"Open session",
+        "A .headlight.json file, or an exported figure (.png, .svg, .pdf), which carries its session; Undo brings back what "
+        "is shown now",
+        false,
+        "session.",
+        "~/session.headlight.json",
+        kNewSession,
+        {".json", ".png", ".svg", ".pdf"}},
+       {"Open text",
+        "A text file in UTF-8, of 1 MiB at most. Its lines are a batch, or one text where its settings say so; Undo brings "
+        "back the text that is shown now",
+        false,
+        "text_file.",
+        "~/text.txt",
+        "",
+        {".txt", ".md", ".text", ".jsonl", ".csv", ".tsv", ".py", ".cpp", ".h", ".gz"}},
+       {"Open capture",
+        "Attention weights, or queries and keys, that were saved from a network as .safetensors or .npz: docs/CAPTURES.md "
+        "has the three lines of Python. A .zip has all steps of a training",
+        false,
+        "capture_file.",
+        "~/capture.safetensors",
+        "",
+        {".safetensors", ".npz", ".zip"}},
+       {"Open survey",
+        "The folder that headlight survey has written, or the survey.json in it",
+        false,
+        "survey_file.",
+        "~/survey",
+        "",
+        {".json"}},
+       {"Open linear lens",
+        "A matrix and a bias for each layer of the model, as tuned-lens trains them: .safetensors, or the params.pt that it "
+        "wrote",
+        false,
+        "lens_file.",
+        "~/lens/params.pt",
+        "",
+        {".safetensors", ".pt", ".bin"}},
+       {"Open prompts",
+        "A set of prompts as JSON lines, plain or .gz: docs/PROMPTS.md has the format",
+        false,
+        "prompts_file.",
+        "~/prompts.jsonl",
+        "",
+        {".jsonl", ".gz"}},
+       {"Open layout",
+        "A file that Save layout has written: its views come, the text and the model stay",
+        false,
+        "layout_file.",
+        "~/layout.json",
+        "",
+        {".json"}}}};
+  return kWords.at(static_cast<std::size_t>(purpose));
 }
 
 std::string in_folder(const std::string& folder, const std::string& name) {
@@ -139,7 +138,7 @@ std::optional<fs::path> FileDialog::draw(Frame& frame) {
     const float height = std::clamp(frame.ui.size().y - 220.0F, 120.0F, 420.0F);
     if (const std::optional<fs::path> chosen = files_.draw(frame, height)) {
       std::error_code failure;
-      typed_ = utf8(saves() && fs::is_directory(*chosen, failure) ? *chosen / words.new_name : *chosen);
+      typed_ = utf8(words.saves && fs::is_directory(*chosen, failure) ? *chosen / words.new_name : *chosen);
       asked_.reset();
       trouble_.clear();
     }
@@ -149,11 +148,11 @@ std::optional<fs::path> FileDialog::draw(Frame& frame) {
   draw_path(frame, is_confirmed);
   if (!trouble_.empty()) write_note(frame, trouble_, frame.ui.theme().warning, (words.prefix + "trouble").c_str());
   ImGui::Spacing();
-  const char* label = asked_ ? "Replace" : words.button;
+  const char* label = asked_ ? "Replace" : words.saves ? "Save" : "Open";
   ImGui::BeginDisabled(typed_.empty());
   is_confirmed = ImGui::Button(label, {96.0F, 0.0F}) || is_confirmed;
   ImGui::EndDisabled();
-  mark_last_item(frame, words.prefix + (saves() ? "save" : "open"));
+  mark_last_item(frame, words.prefix + (words.saves ? "save" : "open"));
   ImGui::SameLine();
   if (draw_button(frame, words.prefix + "cancel", "Cancel", nullptr, 96.0F)) {
     is_open_ = false;
@@ -186,9 +185,11 @@ void FileDialog::draw_path(Frame& frame, bool& is_confirmed) {
 
 std::optional<fs::path> FileDialog::confirm() {
   try {
-    if (!saves()) return expand_home(typed_);
-    fs::path path = purpose_ == FilePurpose::SaveSteps ? expand_home(typed_) : session_path(typed_);
-    if (purpose_ == FilePurpose::SaveSteps && path.extension() != ".zip") path += ".zip";
+    const Words& words = words_of(purpose_);
+    if (!words.saves) return expand_home(typed_);
+    fs::path path = purpose_ == FilePurpose::SaveSession ? session_path(typed_) : expand_home(typed_);
+    const std::vector<std::string>& endings = words.extensions;
+    if (std::ranges::find(endings, utf8(path.extension())) == endings.end()) path += endings.front();
     std::error_code failure;
     const bool is_current = !current_.empty() && (path == current_ || fs::equivalent(path, current_, failure));
     if (is_current || !fs::exists(path, failure) || asked_ == path) return path;

@@ -1,24 +1,13 @@
 #pragma once
 
+#include "app/commands/command_host.h"
 #include "app/shell/ui.h"
 #include "app/widgets/folder_list.h"
 
 namespace headlight::app {
 
-/// The purpose for which a file is asked for.
-enum class FilePurpose : std::uint8_t {
-  SaveSession,
-  OpenSession,
-  OpenText,
-  OpenCapture,
-  OpenSurvey,
-  OpenLens,
-  OpenPrompts,
-  SaveSteps
-};
-
-/// Asks under which name to save a session or steps, or which session, text, capture, survey, lens or prompts to open. The
-/// user is asked before another file is overwritten.
+/// Asks under which name to save a session, steps, a layout or a picture, or which session, text, capture, survey, lens,
+/// prompts or layout to open. The user is asked before another file is overwritten.
 class FileDialog {
  public:
   /// Opens the dialog. `current`: the file of the open session, which may be overwritten without a question; empty: none.
@@ -33,7 +22,6 @@ class FileDialog {
   void refuse(const std::string& trouble) { trouble_ = trouble; }
 
  private:
-  bool saves() const { return purpose_ == FilePurpose::SaveSession || purpose_ == FilePurpose::SaveSteps; }
   void draw_path(Frame& frame, bool& is_confirmed);
   /// Returns the file that the field names; nullopt, with the reason or the question below the field, when it can't be used
   /// yet.

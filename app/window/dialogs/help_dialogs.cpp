@@ -7,109 +7,107 @@
 #include "app/commands/command_list.h"
 #include "app/state/version.h"
 #include "app/widgets/controls.h"
+#include "text/unicode.h"
 
 namespace headlight::app {
 namespace {
 
-constexpr std::array kWords = {
-    GlossaryEntry{"token", "A piece of the text that the model reads as one: a word, a part of a word, or a sign."},
-    GlossaryEntry{"special token",
-                  "A token without text, like [CLS] or <s>: the tokenizer adds it because the model was trained with it."},
-    GlossaryEntry{"chat template",
-                  "What an instruct model's files write a chat with: special tokens and names of roles around each turn."},
-    GlossaryEntry{"batch", "Several texts computed together, one a line, filled up to the longest with padding."},
-    GlossaryEntry{"survey", "What headlight survey found of every head over a whole corpus of texts, in a folder."},
-    GlossaryEntry{"checkpoint", "A model's weights as they were at one step of its training, in a folder or a revision."},
-    GlossaryEntry{"in-context score",
-                  "The loss late in a text less the loss early in it: below 0 where a model learns from what it has read."},
-    GlossaryEntry{"decile", "A tenth of the texts, in order of a metric: the first one has the lowest values."},
-    GlossaryEntry{"padding", "Tokens that only fill a line up; the padding mask keeps all others from looking at them."},
-    GlossaryEntry{"layer",
-                  "One step of the model: attention, then the feed-forward network, each added to the tokens' vectors."},
-    GlossaryEntry{"ReLU, GELU, SiLU",
-                  "Activations: what an MLP does to each number of its wide layer; negative ones become 0 or nearly so."},
-    GlossaryEntry{
-        "W_1, W_2, W_G (WG)",
-        "The weights of the MLP: into its wide layer, out of it, and of the gate that its numbers are multiplied by."},
-    GlossaryEntry{"residual stream", "The tokens' vectors, to which attention and MLP of each layer add what they compute."},
-    GlossaryEntry{
-        "massive activation",
-        "A number of the residual stream above 100 and 1,000 times the median size of its layer (Sun et al. 2024)."},
-    GlossaryEntry{
-        "in-context score",
-        "The loss of late tokens less that of early ones, in nats: below 0 where later ones are predicted better."},
-    GlossaryEntry{
-        "MLP",
-        "Multi-layer perceptron, a layer's feed-forward network: linear maps with a bent function between them, for "
-        "each token alone."},
-    GlossaryEntry{"LayerNorm, RMSNorm",
-                  "A token's vector brought to one size before a step: by its mean and spread, or by its root mean square."},
-    GlossaryEntry{"head", "One of several attentions side by side in a layer, each with its own Q, K and V."},
-    GlossaryEntry{"query (Q)", "What a token looks for: its vector times W_Q. Rows of a map are queries."},
-    GlossaryEntry{"key (K)", "What a token offers to be found by: its vector times W_K. Columns of a map are keys."},
-    GlossaryEntry{"value (V)", "What a token gives to those that look at it: its vector times W_V."},
-    GlossaryEntry{"d_model, d_k, d_v",
-                  "The widths of a token's vector, of a head's queries and keys, and of a head's values."},
-    GlossaryEntry{"score", "Query times key: how well the two fit."},
-    GlossaryEntry{
-        "scaled",
-        "The score times the scale, usually 1/\u221Ad_k, which keeps long vectors from making the softmax too sharp."},
-    GlossaryEntry{"masked", "The scaled score, with the fill in its place where the mask denies this query this key."},
-    GlossaryEntry{"fill",
-                  "The number that a masked score becomes: \u2212\u221E gives exactly no weight, a finite one equal weights "
-                  "where all is masked."},
-    GlossaryEntry{"weight",
-                  "The softmax of a row's masked scores: the share that the query takes from each key; a row adds up to 1."},
-    GlossaryEntry{"causal", "A query sees only keys up to its own position, as in models that predict the next token."},
-    GlossaryEntry{"window", "A query sees only keys that are less than so many tokens away."},
-    GlossaryEntry{"prefix", "The first tokens, which every query sees; after them the mask is causal."},
-    GlossaryEntry{"self-attention", "Queries and keys come from the same text."},
-    GlossaryEntry{"cross-attention",
-                  "Queries come from one text and keys and values from another, as a decoder reads what the encoder read."},
-    GlossaryEntry{
-        "fitted, per row, fixed",
-        "What the strongest colour means: the largest weight of the map, or in a long text what 98 % of its weights "
-        "are at most; the largest of each row; or the same value for all maps, as it was dragged or typed."},
-    GlossaryEntry{"concentration", "The mean of the rows' largest weights: 1 when every query looks at one key only."},
-    GlossaryEntry{"entropy", "How widely a row spreads its weights: 0 for one key, more for many."},
-    GlossaryEntry{"gain", "A factor on what a head adds to the output."},
-    GlossaryEntry{"knock out", "A gain of 0: the model goes on without this head, which shows what it is good for."},
-    GlossaryEntry{"KV heads", "Heads of keys and values that several heads of queries share."},
-    GlossaryEntry{"merge", "Putting the heads' outputs side by side again before the output projection W_O."},
-    GlossaryEntry{
-        "position",
-        "What gives a model the order of its tokens: added to their vectors, turned into Q and K, or added to scores."},
-    GlossaryEntry{"RoPE",
-                  "Rotary position embedding: queries and keys are turned by angles that grow with the position, so that "
-                  "scores depend on distances."},
-    GlossaryEntry{"sink", "The first token, which heads attend to that have nothing to do."},
-    GlossaryEntry{
-        "retrieval score",
-        "The share of a needle\u2019s tokens in a long text that a head looks at just when they are to be written."},
-    GlossaryEntry{"induction", "Looking at what followed the same token earlier, from which a model copies what came next."},
-    GlossaryEntry{"expert", "One of several feed-forwards of a layer, of which each token is given to a few."},
-    GlossaryEntry{"router", "The linear layer that says how well each expert fits a token; the largest numbers are chosen."},
-    GlossaryEntry{"gate", "What a chosen expert's result is multiplied by: a softmax of the router's numbers."},
-    GlossaryEntry{"unembedding", "The matrix that turns a token's last vector into logits, a row for each token."},
-    GlossaryEntry{"logit",
-                  "A model's score for one token of its vocabulary; the softmax of all logits are the probabilities."},
-    GlossaryEntry{"logit lens", "The prediction that a layer's states would make if the model ended there."},
-    GlossaryEntry{
-        "linear lens",
-        "A logit lens that first adds W\u00B7h + b to a layer's state h, by a matrix and a bias that were trained for "
-        "that layer; also: tuned lens."},
-    GlossaryEntry{
-        "KL divergence",
-        "By how much one distribution differs from another, in nats: the sum of p\u00B7ln(p \u00F7 q), 0 where they "
-        "are equal."},
-    GlossaryEntry{
-        "OV, QK",
-        "A head's two circuits: what it writes of what it reads (W_V and W_O), and which queries look at which keys "
-        "(W_Q and W_K)."},
-    GlossaryEntry{"temperature", "Logits are divided by it before drawing: below 1 the likely tokens become likelier."},
-    GlossaryEntry{"top-k, top-p",
-                  "Only the k likeliest tokens, or the likeliest that together reach probability p, are drawn from."},
-};
+/// In alphabetical order, one entry a word.
+constexpr auto kWords = std::to_array<GlossaryEntry>(
+    {{"batch", "Several texts computed together, one a line, filled up to the longest with padding."},
+     {"causal", "A query sees only keys up to its own position, as in models that predict the next token."},
+     {"chat template",
+      "What an instruct model's files write a chat with: special tokens and names of roles around each turn."},
+     {"checkpoint", "A model's weights as they were at one step of its training, in a folder or a revision."},
+     {"concentration", "The mean of the rows' largest weights: 1 when every query looks at one key only."},
+     {"cross-attention",
+      "Queries come from one text and keys and values from another, as a decoder reads what the encoder read."},
+     {"d_model, d_k, d_v", "The widths of a token's vector, of a head's queries and keys, and of a head's values."},
+     {"decile", "A tenth of the texts, in order of a metric: the first one has the lowest values."},
+     {"entropy", "How widely a row spreads its weights: 0 for one key, more for many."},
+     {"expert", "One of several feed-forwards of a layer, of which each token is given to a few."},
+     {"fill",
+      "The number that a masked score becomes: \u2212\u221E gives exactly no weight, a finite one equal weights "
+      "where all is masked."},
+     {"gain", "A factor on what a head adds to the output."},
+     {"gate", "What a chosen expert's result is multiplied by: a softmax of the router's numbers."},
+     {"head", "One way of looking: each head of a layer has its own Q, K and V, and so its own map of who looks at whom."},
+     {"in-context score",
+      "The loss of late tokens less that of early ones, in nats: below 0 where a model learns from what it has read."},
+     {"induction", "Looking at what followed the same token earlier, from which a model copies what came next."},
+     {"key (K)", "What a token offers to be found by: its vector times W_K. Columns of a map are keys."},
+     {"KL divergence",
+      "By how much one distribution differs from another, in nats: the sum of p\u00B7ln(p \u00F7 q), 0 where "
+      "they are equal."},
+     {"knock out", "A gain of 0: the model goes on without this head, which shows what it is good for."},
+     {"KV heads", "Heads of keys and values that several heads of queries share."},
+     {"layer", "One step of the model: attention, then the feed-forward network, each added to the tokens' vectors."},
+     {"LayerNorm, RMSNorm",
+      "A token's vector brought to one size before a step: by its mean and spread, or by its root mean square."},
+     {"linear lens",
+      "A logit lens that first adds W\u00B7h + b to a layer's state h, by a matrix and a bias that were trained "
+      "for that layer; also: tuned lens."},
+     {"logit", "A model's score for one token of its vocabulary; the softmax of all logits are the probabilities."},
+     {"logit lens", "The prediction that a layer's states would make if the model ended there."},
+     {"looks at, attends to",
+      "A row's token looks at, or attends to, a column's: it takes the share of that token's value that the "
+      "weight says. Sentences below titles say \u201Clooks at\u201D, all else \u201Cattends to\u201D."},
+     {"m, l",
+      "Of a row of scores: m is the largest, l the sum of exp(score \u2212 m). A weight is exp(score \u2212 m) / l."},
+     {"masked", "The scaled score, with the fill in its place where the mask denies this query this key."},
+     {"massive activation",
+      "A number of the residual stream above 100 and 1,000 times the median size of its layer (Sun et al. 2024)."},
+     {"merge", "Putting the heads' outputs side by side again before the output projection W_O."},
+     {"MLP",
+      "Multi-layer perceptron, a layer's feed-forward network: linear maps with a bent function between them, "
+      "for each token alone."},
+     {"mul, abs",
+      "Two ways to score a pattern, after TransformerLens: the share of all attention that is on it, and 1 less "
+      "the mean difference from it."},
+     {"nat",
+      "The unit of surprise and entropy with the natural logarithm: 1 nat is 1.44 bits. A token of probability "
+      "p costs \u2212ln p."},
+     {"OV, QK",
+      "A head's two circuits: what it writes of what it reads (W_V and W_O), and which queries look at which "
+      "keys (W_Q and W_K)."},
+     {"padding", "Tokens that only fill a line up; the padding mask keeps all others from looking at them."},
+     {"position",
+      "What gives a model the order of its tokens: added to their vectors, turned into Q and K, or added to scores."},
+     {"prefix", "The first tokens, which every query sees; after them the mask is causal."},
+     {"query (Q)", "What a token looks for: its vector times W_Q. Rows of a map are queries."},
+     {"ReLU, GELU, SiLU",
+      "Activations: what an MLP does to each number of its wide layer; negative ones become 0 or nearly so."},
+     {"residual stream", "The tokens' vectors, to which attention and MLP of each layer add what they compute."},
+     {"retrieval score",
+      "The share of a needle\u2019s tokens in a long text that a head looks at just when they are to be written."},
+     {"RoPE",
+      "Rotary position embedding: queries and keys are turned by angles that grow with the position, so that "
+      "scores depend on distances."},
+     {"router", "The linear layer that says how well each expert fits a token; the largest numbers are chosen."},
+     {"scaled",
+      "The score times the scale, usually 1/\u221Ad_k, which keeps long vectors from making the softmax too sharp."},
+     {"score", "Query times key: how well the two fit."},
+     {"self-attention", "Queries and keys come from the same text."},
+     {"sink", "The first token, which heads look at that have nothing to do."},
+     {"special token",
+      "A token without text, like [CLS] or <s>: the tokenizer adds it because the model was trained with it."},
+     {"survey", "What headlight survey found of every head over a whole corpus of texts, in a folder."},
+     {"temperature", "Logits are divided by it before drawing: below 1 the likely tokens become likelier."},
+     {"to largest, per row, fixed, to 98 %",
+      "What the strongest colour means: the largest weight of the head, without rows that see a single key; the "
+      "largest of "
+      "each row; the same value for all maps, as it was dragged or typed; or what 98 % of the map\u2019s "
+      "weights are at most."},
+     {"token", "A piece of the text that the model reads as one: a word, a part of a word, or a sign."},
+     {"top-k, top-p", "Only the k likeliest tokens, or the likeliest that together reach probability p, are drawn from."},
+     {"unembedding", "The matrix that turns a token's last vector into logits, a row for each token."},
+     {"value (V)", "What a token gives to those that look at it: its vector times W_V."},
+     {"W_1, W_2, W_G (WG)",
+      "The weights of the MLP: into its wide layer, out of it, and of the gate that its numbers are multiplied by."},
+     {"weight",
+      "The softmax of a row's masked scores: the share that the query takes from each key; a row adds up to 1, "
+      "and bright is much."},
+     {"window", "A query sees only keys that are less than so many tokens away."}});
 
 /// The pointer's actions on the big heatmap.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kGestures = {
@@ -231,7 +229,10 @@ void draw_keys(Frame& frame) {
       "shortcut; letters typed in a row start nothing and are offered to the text.");
 }
 
-void draw_words(Frame& frame) {
+void draw_words(Frame& frame, std::string& search) {
+  frame.ui.text_field("##search", search, {.width = 240.0F, .hint = "Find a word", .limit = 100});
+  mark_last_item(frame, "help.search", "Lists the words that have this in their name or their meaning.");
+  const std::string wanted = text::lower_cased(search);
   if (!ImGui::BeginTable("words", 2, ImGuiTableFlags_SizingFixedFit)) return;
   float widest = 0.0F;
   for (const GlossaryEntry& entry : glossary()) {
@@ -240,9 +241,11 @@ void draw_words(Frame& frame) {
   ImGui::TableSetupColumn("word", ImGuiTableColumnFlags_WidthFixed, std::ceil(widest) + 4.0F);
   ImGui::TableSetupColumn("meaning", ImGuiTableColumnFlags_WidthStretch);
   for (const GlossaryEntry& entry : glossary()) {
+    if (text::lower_cased(fmt::format("{} {}", entry.word, entry.meaning)).find(wanted) == std::string::npos) continue;
     ImGui::TableNextRow();
     ImGui::TableNextColumn();
     write_text(frame.ui.fonts().strong, frame.ui.theme().text, entry.word);
+    frame.mark(fmt::format("help.word.{}", entry.word), last_item_rect());
     ImGui::TableNextColumn();
     ImGui::PushTextWrapPos(0.0F);
     ImGui::TextUnformatted(entry.meaning.data(), entry.meaning.data() + entry.meaning.size());
@@ -253,18 +256,18 @@ void draw_words(Frame& frame) {
 
 }  // namespace
 
-void draw_help_dialog(Frame& frame, bool& is_open, HelpPage& page) {
+void draw_help_dialog(Frame& frame, bool& is_open, HelpMemory& memory) {
   constexpr float kFrame = 150.0F;  // title bar, pages' names and margins
   const Dialog dialog(frame, "Help", is_open, 820.0F);
   if (!dialog.is_visible()) return;
   const std::vector<std::string> pages = {"Keys", "Words"};
-  choose_segment(frame, "help", pages, page);
+  choose_segment(frame, "help", pages, memory.page);
   ImGui::Spacing();
   // The page is as high as the window allows, so that the dialog doesn't jump from one page to the other; in a small one
   // they scroll.
   const float height = std::clamp(frame.ui.size().y - kFrame, 120.0F, 700.0F);
   ImGui::BeginChild("page", {0.0F, height});
-  page == HelpPage::Keys ? draw_keys(frame) : draw_words(frame);
+  memory.page == HelpPage::Keys ? draw_keys(frame) : draw_words(frame, memory.search);
   const ImVec2 page_low = ImGui::GetWindowPos();
   frame.mark("help.page", {.origin = to_glm(page_low), .size = {ImGui::GetWindowWidth(), height}});
   frame.mark("help.end", {.origin = {page_low.x, ImGui::GetCursorScreenPos().y}, .size = {1.0F, 1.0F}});

@@ -10,8 +10,14 @@ namespace headlight::app {
 /// The page of the help that is shown.
 enum class HelpPage : std::uint8_t { Keys, Words };
 
+/// What the help keeps from frame to frame.
+struct HelpMemory {
+  HelpPage page = HelpPage::Words;
+  std::string search = {};  ///< among the words
+};
+
 /// Draws all shortcuts and what the words on screen mean (F1). Clears `is_open` when it is closed.
-void draw_help_dialog(Frame& frame, bool& is_open, HelpPage& page);
+void draw_help_dialog(Frame& frame, bool& is_open, HelpMemory& memory);
 
 /// Returns all shortcuts as lines of text, to be printed: headings, and below them keys and what they do.
 std::string keys_in_words();
@@ -24,7 +30,7 @@ struct GlossaryEntry {
   std::string_view word, meaning;
 };
 
-/// Returns the words from the text to the prediction, in the order of the calculation.
+/// Returns the words in alphabetical order.
 std::span<const GlossaryEntry> glossary();
 
 }  // namespace headlight::app

@@ -14,10 +14,8 @@ constexpr float kNumberWidth = 58.0F;
 
 /// Returns "L1 H5", with the kind where there are several.
 std::string name_of(const Frame& frame, const HeadRef& head) {
-  const bool has_kinds =
-      std::ranges::any_of(frame.result.blocks, [&](model::BlockRef other) { return other.kind != head.block.kind; });
   const std::string name = fmt::format("L{} H{}", head.block.layer.value, head.head);
-  return has_kinds ? fmt::format("{} {}", name, model::to_string(head.block.kind)) : name;
+  return has_several_kinds(frame.result) ? fmt::format("{} {}", name, model::to_string(head.block.kind)) : name;
 }
 
 std::string token_at(const Frame& frame, const model::TokenBatch& tokens, std::uint32_t token) {
@@ -136,7 +134,7 @@ void draw_changed_cells(Frame& frame, Form& form) {
 
 }  // namespace
 
-void draw_compare_panel(Frame& frame, NumberBeingTyped& typed) {
+void draw_compare_panel(Frame& frame, NumberBeingTyped& typed, bool can_open_text) {
   Form form(frame, typed, "compare");
   CompareChoices& compare = frame.state.compare;
   if (!compare.baseline) {
@@ -147,6 +145,10 @@ void draw_compare_panel(Frame& frame, NumberBeingTyped& typed) {
                                                "open a second text (Ctrl+T): maps show what "
                                                "that changes.");
     if (form.button("freeze", "Keep as baseline")) frame.start_command("compare.freeze");
+    if (can_open_text &&
+        draw_button(frame, "text.second.open", "Compare with a second text",
+                    "Two texts, of any lengths: maps, logits, predictions and patching show how they differ."))
+      frame.start_command("compare.second_text");
     return;
   }
   const std::string with = compared_with(frame.state);

@@ -130,7 +130,7 @@ void draw_name(Frame& frame, Form& form, const char* mark, const std::string& na
 template <typename Close>
 bool draw_ending(Form& form, const Close& close) {
   ImGui::Spacing();
-  const float half = (ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ItemSpacing.x) * 0.5F;
+  const float half = half_width();
   const bool opens_another = form.button("open", "Open another\u2026", half);
   ImGui::SameLine();
   if (form.button("close", "Close", half)) close();
@@ -138,6 +138,8 @@ bool draw_ending(Form& form, const Close& close) {
 }
 
 }  // namespace
+
+float half_width() { return (ImGui::GetContentRegionAvail().x - ImGui::GetStyle().ItemSpacing.x) * 0.5F; }
 
 std::string model_name(const inference::LanguageModel* model, const std::string& path) {
   if (model && utf8(model->path) == path && !model->description.name.empty()) return model->description.name;

@@ -40,7 +40,7 @@ std::size_t first_difference(const std::string& printed, const std::string& comp
 void draw_both(Frame& frame, const PrintedNumbers& numbers, std::span<const float> computed) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().mono_small;
-  const auto text_of = [&](float value) { return fmt::format("{:.{}f}", value, numbers.decimals); };
+  const auto text_of = [&](double value) { return fmt::format("{:.{}f}", value, numbers.decimals); };
   float step = 0.0F;
   for (std::size_t i = 0; i < numbers.values.size(); ++i) {
     step = std::max(step, text_width(font, text_of(numbers.values[i])));
@@ -75,7 +75,7 @@ void draw_both(Frame& frame, const PrintedNumbers& numbers, std::span<const floa
       put(printed, right, y, theme.text);
       if (computed.empty()) continue;
       const std::string ours = text_of(computed[i]);
-      const bool agrees = std::abs(double{computed[i]} - double{numbers.values[i]}) <= numbers.tolerance();
+      const bool agrees = std::abs(double{computed[i]} - numbers.values[i]) <= numbers.tolerance();
       put(ours, right, y + line, theme.text_dim);
       const std::string differing = ours.substr(first_difference(printed, ours));
       if (!differing.empty()) put(differing, right, y + line, agrees ? theme.accent : theme.warning);
@@ -259,47 +259,40 @@ void draw_card(Frame& frame, const LessonPlayer& player, LessonPanelMemory& memo
   }
 }
 
-/// Draws a button of this part of the row's width.
-bool draw_button(Frame& frame, const char* label, const char* name, float width, const char* explanation = nullptr) {
-  const bool was_clicked = draw_button(frame, name, label, explanation, width);
-  return was_clicked;
-}
-
 void draw_card_footer(Frame& frame, const LessonPlayer& player, LessonChoice& choice) {
   const shell::Theme& theme = frame.ui.theme();
   const Lesson& lesson = player.played();
   const bool is_done = player.is_card_done();
   const float gap = ImGui::GetStyle().ItemSpacing.x;
   const float width = std::floor((ImGui::GetContentRegionAvail().x - 2.0F * gap) / 3.0F);
-  if (draw_button(frame, "Back", "lesson.back", width, "The card before.")) choice = {.what = What::GoBack};
+  if (draw_button(frame, "lesson.back", "Back", "The card before.", width)) choice = {.what = What::GoBack};
   ImGui::SameLine();
-  if (draw_button(frame, "Again", "lesson.again", width, "Sets up this card's state again."))
+  if (draw_button(frame, "lesson.again", "Again", "Sets up this card's state again.", width))
     choice = {.what = What::Reopen};
   ImGui::SameLine();
   const bool is_last = player.card_index() + 1 == lesson.cards.size();
   if (is_done) ImGui::PushStyleColor(ImGuiCol_Button, theme.active);
-  if (draw_button(frame, !is_done ? "Skip" : is_last ? "Finish" : "Next", "lesson.next", width)) {
+  if (draw_button(frame, "lesson.next", !is_done ? "Skip" : is_last ? "Finish" : "Next", nullptr, width)) {
     choice = {.what = What::GoOn};
   }
   if (is_done) ImGui::PopStyleColor();
   const auto places = static_cast<float>(3 + lesson.languages.size());
   const float narrow = std::floor((ImGui::GetContentRegionAvail().x - (places - 1.0F) * gap) / places);
-  if (draw_button(frame, "Lessons", "lesson.list", narrow, "All lessons. This one goes on where it is."))
+  if (draw_button(frame, "lesson.list", "Lessons", "All lessons. This one goes on where it is.", narrow))
     choice = {.what = What::ShowList};
   ImGui::SameLine();
-  if (draw_button(frame, "Restart", "lesson.restart", narrow, "Begins this lesson again, from its first card.")) {
+  if (draw_button(frame, "lesson.restart", "Restart", "Begins this lesson again, from its first card.", narrow)) {
     const auto index = static_cast<std::size_t>(&lesson - player.list().lessons.data());
     choice = {.what = What::Restart, .lesson = index};
   }
   ImGui::SameLine();
-  if (draw_button(frame, "Close", "lesson.close", narrow)) choice = {.what = What::Close};
+  if (draw_button(frame, "lesson.close", "Close", nullptr, narrow)) choice = {.what = What::Close};
   // The lesson's own language is the one without a name.
   for (const std::string& language : lesson.languages) {
     const bool is_shown = player.language() == language;
     const std::string label = is_shown ? std::string("en") : language;
     ImGui::SameLine();
-    if (draw_button(frame, label.c_str(), ("lesson.language." + label).c_str(), narrow,
-                    "Shows this lesson in that language.")) {
+    if (draw_button(frame, "lesson.language." + label, label.c_str(), "Shows this lesson in that language.", narrow)) {
       choice = {.what = What::ChooseLanguage, .language = is_shown ? std::string() : language};
     }
   }
@@ -310,9 +303,7 @@ void draw_card_footer(Frame& frame, const LessonPlayer& player, LessonChoice& ch
 LessonChoice draw_lesson_panel(Frame& frame, const LessonPlayer& player, const LessonProgress& progress,
                                LessonPanelMemory& memory) {
   LessonChoice choice;
-  const float top = ImGui::GetCursorPosY();
   const float room = std::max(ImGui::GetContentRegionAvail().y - memory.footer, 40.0F);
-  float content = 0.0F;
   // The content is as wide as beside a scroll bar, also where there is none: a table that only fits without it would come
   // and go with it.
   ImGui::SetNextWindowContentSize(
@@ -326,22 +317,16 @@ LessonChoice draw_lesson_panel(Frame& frame, const LessonPlayer& player, const L
     } else {
       draw_list(frame, player, progress, choice);
     }
-    content = ImGui::GetCursorPosY();
   }
   ImGui::EndChild();
   const float footer = ImGui::GetCursorPosY();
   if (player.lesson()) {
     draw_card_footer(frame, player, choice);
-  } else if (draw_button(frame, "Close", "lesson.close", 96.0F)) {
+  } else if (draw_button(frame, "lesson.close", "Close", nullptr, 96.0F)) {
     choice = {.what = What::Close};
   }
-  memory.footer = ImGui::GetCursorPosY() - footer + ImGui::GetStyle().ItemSpacing.y;
-  if (content > 0.0F) memory.wanted = std::ceil(2.0F * top + content + memory.footer);
-  // A line below, as between the sidebar's sections.
-  const ImVec2 origin = ImGui::GetWindowPos();
-  const float bottom = origin.y + ImGui::GetWindowHeight() - 0.5F;
-  ImGui::GetWindowDrawList()->AddLine({origin.x, bottom}, {origin.x + ImGui::GetWindowWidth(), bottom},
-                                      frame.ui.theme().border);
+  const float height = ImGui::GetCursorPosY() - footer + ImGui::GetStyle().ItemSpacing.y;
+  if (height != std::exchange(memory.footer, height)) frame.ui.request_redraw(2);
   return choice;
 }
 

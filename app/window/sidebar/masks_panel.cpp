@@ -1,4 +1,5 @@
 #include "app/state/map_settings.h"
+#include "app/state/model_changes.h"
 #include "app/window/sidebar/panels.h"
 
 #include <limits>
@@ -123,11 +124,6 @@ const char* kind_title(model::BlockKind kind) {
   return "Mask of the cross-attention";
 }
 
-/// Has the model several kinds of attention? They have several masks: then the section names its kind.
-bool has_several_kinds(const EngineResult& result) {
-  return std::ranges::any_of(result.blocks, [&](model::BlockRef block) { return block.kind != result.blocks.front().kind; });
-}
-
 /// Draws the choices of what the brush puts, how much of it, and its shape.
 void draw_brush_fields(Frame& frame, Form& form) {
   State& state = frame.state;
@@ -144,9 +140,9 @@ void draw_brush_fields(Frame& frame, Form& form) {
 
 std::string painted_text(const attention::MaskSpec& mask) {
   const std::size_t cells = attention::painted_count(mask.painted), biases = attention::painted_count(mask.biases);
-  std::string text = cells == 0 && biases > 0 ? "" : fmt::format("{} cell{}", cells, cells == 1 ? "" : "s");
+  std::string text = cells == 0 && biases > 0 ? "" : counted(cells, "cell");
   if (cells == 0 && biases == 0) text = "nothing";
-  if (biases > 0) text += fmt::format("{}{} bias{}", text.empty() ? "" : ", ", biases, biases == 1 ? "" : "es");
+  if (biases > 0) text += (text.empty() ? "" : ", ") + counted(biases, "bias");
   return text;
 }
 
@@ -176,6 +172,10 @@ void draw_pass_settings(Frame& frame, Form& form) {
 
 }  // namespace
 
+bool has_several_kinds(const EngineResult& result) {
+  return std::ranges::any_of(result.blocks, [&](model::BlockRef block) { return block.kind != result.blocks.front().kind; });
+}
+
 void draw_masks_panel(Frame& frame, NumberBeingTyped& typed, ExpressionDrafts& drafts, const std::string& error) {
   Form form(frame, typed, "mask");
   if (is_capture(frame.state.source)) {
@@ -190,8 +190,6 @@ void draw_masks_panel(Frame& frame, NumberBeingTyped& typed, ExpressionDrafts& d
   std::uint32_t tokens = kShortest;
   if (shape != frame.result.shapes.end()) tokens = std::max({tokens, shape->second.queries, shape->second.keys});
 
-  form.toggle("causal", "Causal", mask.rule.causal, "C", "A query sees only keys up to its own position.");
-  form.toggle("padding", "Padding", mask.rule.key_padding, "P", "Keys that are padding are masked.");
   form.slider("window", "Window", mask.rule.window, std::max(tokens, mask.rule.window),
               "A query sees only keys that are less than so many tokens away.");
   form.slider(

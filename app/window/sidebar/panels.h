@@ -4,23 +4,20 @@
 #include "app/lessons/lesson.h"
 #include "app/lessons/lesson_player.h"
 #include "app/widgets/form.h"
-#include "app/widgets/token_chips.h"
 #include "attention/expression.h"
 #include "inference/notebooks.h"
 
 namespace headlight::app {
 
+/// Has the model several kinds of attention? They have several masks: then a mask's name says its kind.
+bool has_several_kinds(const EngineResult& result);
+
+/// Returns the width of each of two controls beside each other.
+float half_width();
+
 /// Draws what the present run is compared with, and the heads that changed most, each of which a click selects.
-void draw_compare_panel(Frame& frame, NumberBeingTyped& typed);
-
-/// The panel's state from frame to frame: how the chips of each side are laid out.
-struct TextPanelMemory {
-  ChipLayout source, target;
-};
-
-/// Draws the text (or the notebook's tokens), its tokens as chips, and the second text of cross-attention. Pointing at a
-/// chip lights its token, a click pins it.
-void draw_text_panel(Frame& frame, TextPanelMemory& memory);
+/// `can_open_text`: it can be compared with a second text.
+void draw_compare_panel(Frame& frame, NumberBeingTyped& typed, bool can_open_text);
 
 /// Draws the chosen model: what it is, how its weights and batches are kept, and the way back. `model`: null until its files
 /// are open. `error`: why it can't be shown; empty when it can. `shows_details`: are its facts and rarely changed settings
@@ -98,7 +95,6 @@ struct LessonChoice {
 
 /// The panel's state from frame to frame.
 struct LessonPanelMemory {
-  float wanted = 360.0F;                          ///< height at which nothing scrolls, in UI units
   float footer = 64.0F;                           ///< height of the buttons, which never scroll
   std::map<std::size_t, std::string> typed = {};  ///< into the fields of the card's conditions
   std::uint64_t opening = 0;                      ///< LessonPlayer::openings() of the last frame

@@ -1,34 +1,49 @@
-#include "app/views/block/block_flow.h"
+#include "app/widgets/block_flow.h"
 
 #include "app/state/block_settings.h"
 #include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/thumbnail.h"
+#include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
 namespace {
 
 constexpr std::uint32_t kNodePlace = 0xB100, kGhostPlace = 0xB180;
-constexpr float kFlight = 0.65F;  // part of a step in which its inputs move; then the result appears
+constexpr std::uint32_t kSafeBlockPool = 64;  // llvmpipe ends a shader's loops early
+constexpr float kFlight = 0.65F;              // part of a step in which its inputs move; then the result appears
+
+TileQuery compared(const Frame& frame, const TileQuery& query) {
+  return compares_matrices(frame) ? frame.compared(query) : query;
+}
 
 /// Draws the flow of one frame.
-class Flow {
+class FlowPainter {
  public:
-  Flow(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, const BlockWalk& walk, std::string& hovered)
-      : frame_(frame), subject_(subject), plan_(plan), walk_(walk), hovered_(hovered), theme_(frame.ui.theme()) {}
+  FlowPainter(Frame& frame, const HeadSubject& subject, const BlockFlow& flow, std::string& hovered)
+      : frame_(frame),
+        subject_(subject),
+        flow_(flow),
+        plan_(flow.plan),
+        walk_(flow.walk),
+        layout_(flow.layout),
+        hovered_(hovered),
+        theme_(frame.ui.theme()) {}
 
-  PointedCell draw(const chart::Rect& room) {
-    layout_ = lay_out_block(plan_, room);
-    frame_.mark("block.flow", room);
+  PointedCell draw() {
     for (const PlacedArrow& arrow : layout_.arrows) draw_arrow(arrow);
     const shell::ControlGroup group(frame_.ui.keyboard(), "nodes");
     for (const PlacedNode& placed : layout_.nodes) draw_node(placed);
-    if (pointed_.node) outline_sources();
+    if (pointed_.node) {
+      outline_parts(sources_of(subject_.geometry, pointed_.node->stage, pointed_.cell.query, pointed_.cell.key), pointed_);
+    } else {
+      outline_parts(flow_.parts, flow_.marked);
+    }
     draw_flight();
     return pointed_;
   }
 
  private:
-  bool is_made(std::size_t node) const { return walk_.is_done(node); }
   bool is_being_made(std::size_t node) const { return !walk_.is_at_end() && walk_.step() == node; }
 
   void draw_arrow(const PlacedArrow& arrow) {
@@ -54,18 +69,40 @@ class Flow {
     const chart::Rect& box = placed.box;
     if (!ImGui::IsRectVisible(box.origin, box.end())) return;
     const shell::Color color = is_shown ? color_of_node(node, theme_) : theme_.text_dim;
-    list->PushClipRect(box.origin, box.end(), true);
-    const float symbol = draw_math(fonts, fonts.strong, box.origin, color, node.quantity().symbol) + 6.0F;
-    const std::string title = fit_text(fonts.small, std::string(node.name()), box.size.x - symbol);
-    put_text(fonts.small, {box.origin.x + symbol, box.origin.y + 3.0F}, theme_.text, title);
-    draw_math(fonts, fonts.small, {box.origin.x, box.origin.y + 19.0F}, theme_.text_dim, node.operation);
+    // A strip's words may reach into the gap after its narrow boxes.
+    const float beyond = layout_.is_strip ? 14.0F : 0.0F;
+    list->PushClipRect(box.origin, box.end() + glm::vec2(beyond, 0.0F), true);
+    float x = box.origin.x;
+    if (layout_.is_strip) {
+      const std::string number = fmt::format("{}", placed.node + 1);
+      put_text(fonts.small, {x, box.origin.y + 3.0F}, theme_.text_dim, number);
+      x += text_width(fonts.small, number) + 4.0F;
+    }
+    const std::string& symbol = node.quantity().symbol;
+    const bool is_strong = !layout_.is_strip || x + measure_math(fonts, fonts.strong, symbol).x <= box.end().x;
+    const float down = is_strong ? 0.0F : 3.0F;
+    if (const float most = box.end().x + beyond - x; measure_math(fonts, fonts.small, symbol).x > most) {  // a word
+      put_text(fonts.small, {x, box.origin.y + down}, color, fit_text(fonts.small, symbol, most));
+    } else {
+      x += draw_math(fonts, is_strong ? fonts.strong : fonts.small, {x, box.origin.y + down}, color, symbol) + 6.0F;
+    }
+    const std::string name(node.name());
+    const float room = box.end().x - x;
+    // A strip's box is too narrow for most of a name; the tooltip has it.
+    if (!layout_.is_strip || text_width(fonts.small, name) <= room) {
+      put_text(fonts.small, {x, box.origin.y + 3.0F}, theme_.text, fit_text(fonts.small, name, room));
+    }
+    if (!layout_.is_strip || measure_math(fonts, fonts.small, node.operation).x <= box.size.x) {
+      draw_math(fonts, fonts.small, {box.origin.x, placed.operation_y}, theme_.text_dim, node.operation);
+    }
     list->PopClipRect();
   }
 
   void draw_node(const PlacedNode& placed) {
     const BlockNode& node = plan_.nodes[placed.node];
-    const bool is_shown = is_made(placed.node) || walk_.is_at_end();
+    const bool is_shown = walk_.is_done(placed.node) || walk_.is_at_end();
     const bool is_current = is_being_made(placed.node);
+    if (flow_.opened == &node) fill_rect(placed.box.origin - 4.0F, placed.box.end() + 4.0F, theme_.active, 4.0F);
     draw_captions(placed, node, is_shown || is_current);
     const chart::Rect& cells = placed.cells;
     float shown = is_shown ? 1.0F : 0.0F;
@@ -76,7 +113,8 @@ class Flow {
     draw_node_heatmap(frame_, subject_, node, cells,
                       shown > 0.0F ? clip : chart::Rect{.origin = cells.origin, .size = {0.01F, 0.01F}},
                       kNodePlace + static_cast<std::uint32_t>(placed.node));
-    outline_rect(cells.origin - 1.0F, cells.end() + 1.0F, is_current ? theme_.accent : theme_.border, 2.0F,
+    const bool is_input = flow_.opened && std::ranges::find(flow_.opened->inputs, node.stage) != flow_.opened->inputs.end();
+    outline_rect(cells.origin - 1.0F, cells.end() + 1.0F, is_current || is_input ? theme_.accent : theme_.border, 2.0F,
                  is_current ? 2.0F : 1.0F);
     handle_pointer(placed, node);
   }
@@ -85,15 +123,18 @@ class Flow {
     ImGui::SetCursorScreenPos(placed.box.origin);
     const bool is_clicked = click_area(std::string(node.id()).c_str(), placed.box.size);
     frame_.ui.keyboard().offer_last_item();
-    const std::string tip(node.explanation.empty() ? "A click unfolds this matrix; Esc folds it." : node.explanation);
+    std::string tip(node.explanation.empty() ? "A click unfolds this matrix; Esc folds it." : node.explanation);
+    if (layout_.is_strip) {
+      tip = fmt::format("{}. {}. {}", node.quantity().title, node.operation, node.explanation);
+    }
     const bool is_hovered = ImGui::IsItemHovered();
-    const glm::vec2 mouse = to_glm(ImGui::GetIO().MousePos);
+    const glm::vec2 mouse = pointer_position();
     const bool is_on_cells = is_hovered && placed.cells.contains(mouse) && node.rows > 0 && node.columns > 0;
     // The strip below describes cells in more detail than a tooltip would.
     if (is_on_cells) {
-      frame_.mark(fmt::format("block.{}", node.id()), placed.cells);
+      frame_.mark(fmt::format("{}.{}", flow_.name, node.id()), placed.cells);
     } else {
-      mark_last_item(frame_, fmt::format("block.{}", node.id()), tip.c_str());
+      mark_last_item(frame_, fmt::format("{}.{}", flow_.name, node.id()), tip.c_str());
     }
     if (is_hovered) {
       hovered_ = node.id();
@@ -122,16 +163,15 @@ class Flow {
     outline_rect(low - 1.0F, low + size + 1.0F, color, 0.0F, 1.5F);
   }
 
-  void outline_sources() const {
-    const BlockNode& node = *pointed_.node;
-    const std::vector<MatrixPart> parts = sources_of(subject_.geometry, node.stage, pointed_.cell.query, pointed_.cell.key);
+  /// Outlines what a cell is made of, and the cell itself.
+  void outline_parts(std::span<const MatrixPart> parts, const std::optional<PointedCell>& of) const {
     for (const PlacedNode& placed : layout_.nodes) {
-      const BlockNode& other = plan_.nodes[placed.node];
-      if (&other == &node) {
-        outline(placed, {.row = pointed_.cell.query, .rows = 1, .column = pointed_.cell.key, .columns = 1}, theme_.text);
+      const BlockNode& node = plan_.nodes[placed.node];
+      if (of && of->node == &node) {
+        outline(placed, {.row = of->cell.query, .rows = 1, .column = of->cell.key, .columns = 1}, theme_.text);
       }
       for (const MatrixPart& part : parts) {
-        if (part.stage == StepMatrix(other.stage)) outline(placed, part, theme_.accent);
+        if (part.stage == StepMatrix(node.stage)) outline(placed, part, theme_.accent);
       }
     }
   }
@@ -165,11 +205,12 @@ class Flow {
 
   Frame& frame_;
   const HeadSubject& subject_;
+  const BlockFlow& flow_;
   const BlockPlan& plan_;
   const BlockWalk& walk_;
+  const BlockLayout& layout_;
   std::string& hovered_;
   const shell::Theme& theme_;
-  BlockLayout layout_;
   PointedCell pointed_;
 };
 
@@ -179,9 +220,47 @@ shell::Color color_of_node(const BlockNode& node, const shell::Theme& theme) {
   return role_color(node.quantity().role, theme);
 }
 
-PointedCell draw_block_flow(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, const chart::Rect& room,
-                            const BlockWalk& walk, std::string& hovered) {
-  return Flow(frame, subject, plan, walk, hovered).draw(room);
+PointedCell draw_block_flow(Frame& frame, const HeadSubject& subject, const BlockFlow& flow, std::string& hovered) {
+  return FlowPainter(frame, subject, flow, hovered).draw();
+}
+
+bool compares_matrices(const Frame& frame) { return shows_difference_of(frame, attention::Stage::Scores); }
+
+TileQuery node_cells(const Frame& frame, const BlockNode& node, const chart::Region& region) {
+  return compared(frame, tile_of(frame, node.stage, region));
+}
+
+TileQuery node_query(const Frame& frame, const HeadSubject& subject, const BlockNode& node, glm::vec2 area) {
+  if (node.stage == attention::Stage::Weights) {
+    const float edge = std::max(area.x, area.y);
+    TileQuery query = compared(frame, thumbnail_request(frame, subject.block, frame.state.selection.head, edge));
+    query.sampled_rows = 0;  // one map is exact at any length
+    const inference::BlockShape& shape = frame.result.shapes.at(subject.block);
+    query.row = query.column = 0;
+    query.rows = shape.queries;  // with padding, as the matrices beside it have
+    query.columns = shape.keys;
+    return query;
+  }
+  TileQuery query = node_cells(frame, node, {.rows = node.rows, .columns = node.columns});
+  const glm::uvec2 pixels(glm::max(area * frame.ui.scale(), glm::vec2(1.0F)));
+  pool_sides(query, pixels);  // vectors of a long text are few columns beside many tokens
+  const std::uint32_t columns = std::min(query.column_pool(), kSafeBlockPool);
+  query.pool = std::min(query.pool, kSafeBlockPool);
+  query.pooled_columns = columns == query.pool ? 0 : columns;  // a square's tile is the one that other views ask for
+  return query;
+}
+
+void draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode& node, const chart::Rect& area,
+                       const chart::Rect& clip, std::uint32_t place) {
+  const shell::Theme& theme = frame.ui.theme();
+  const ShownTile shown = find_tile(frame, node_query(frame, subject, node, area.size));
+  if (!shown.tile || shown.tile->values.empty()) return fill_rect(area, theme.missing);
+  shell::HeatmapImage image = heatmap_of(shown, place, theme);
+  color_matrix(frame, image, shown);
+  image.area = area;
+  image.clip = clip;
+  image.grid_from = 1e6F;
+  draw_heatmap(frame, image);
 }
 
 }  // namespace headlight::app

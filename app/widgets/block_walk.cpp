@@ -1,4 +1,4 @@
-#include "app/views/block/block_walk.h"
+#include "app/widgets/block_walk.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "app/views/block/block_layout.h"
+#include "app/widgets/block_layout.h"
 
 #include <numeric>
 
@@ -8,18 +8,18 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kTitleHeight = 36.0F;  // the matrix' name, and what made it
+constexpr float kTitleHeight = 36.0F;   // the matrix' name, and what made it
+constexpr float kSymbolHeight = 19.0F;  // of its name alone
+constexpr float kOperationHeight = 19.0F;
 constexpr float kGutterX = 26.0F;
 constexpr float kGutterY = 24.0F;
-constexpr float kMargin = 12.0F;       // for lines along the left edge and above the first row
+constexpr float kFlowMargin = 12.0F;   // for lines along the left edge and above the first row
 constexpr float kOthersShare = 0.5F;   // of a column's width: as high as a matrix that is no map wants to be
 constexpr float kReadableMap = 88.0F;  // UI units, an edge
 constexpr float kMinMatrix = 8.0F;
-
-std::size_t index_of(const BlockPlan& plan, attention::Stage stage) {
-  const auto found = std::ranges::find(plan.nodes, stage, &BlockNode::stage);
-  return static_cast<std::size_t>(found - plan.nodes.begin());
-}
+// Of a strip: between matrices, between lines, the least and the largest height of a matrix, and its least width as a part.
+constexpr float kStripGap = 20.0F, kStripLineGap = 8.0F, kMinStripEdge = 24.0F, kMaxStripEdge = 128.0F;
+constexpr float kThinnestInStrip = 0.6F;
 
 /// States of the residual stream, which a layer carries past its branches.
 bool is_state(attention::Stage stage) { return stage == attention::Stage::Residual || stage == attention::Stage::Attended; }
@@ -57,13 +57,13 @@ std::vector<glm::vec2> route(const BlockNode& from, const PlacedNode& start, con
 
 float column_width(const BlockPlan& plan, float width) {
   const auto columns = static_cast<float>(std::max(plan.columns, 1U));
-  return std::max((width - kMargin - kGutterX * (columns - 1.0F)) / columns, 24.0F);
+  return std::max((width - kFlowMargin - kGutterX * (columns - 1.0F)) / columns, 24.0F);
 }
 
 /// Returns the height of what the rows of a flow have beside the cells of their matrices.
 float height_around(const BlockPlan& plan) {
   const auto rows = static_cast<float>(std::max(plan.rows, 1U));
-  return kMargin + rows * kTitleHeight + (rows - 1.0F) * kGutterY;
+  return kFlowMargin + rows * kTitleHeight + (rows - 1.0F) * kGutterY;
 }
 
 /// Returns the heights that the cells of each row want in columns of this width; no matrix is thinner than `thinnest` of a
@@ -81,7 +81,7 @@ std::vector<float> wanted_heights(const BlockPlan& plan, float column, float thi
 }
 
 /// Heights of the rows' cells, and what is between two rows.
-struct Rows {
+struct FlowRows {
   std::vector<float> heights;
   float gutter = kGutterY;
   float thinnest = kThinnestMatrix;
@@ -89,10 +89,10 @@ struct Rows {
 
 /// Fits the rows into a room. In a low one all rows are smaller by the same factor; in a high one thin matrices grow towards
 /// squares, and the height that is left then goes between the rows.
-Rows fill_rows(const BlockPlan& plan, float column, float room) {
+FlowRows fill_rows(const BlockPlan& plan, float column, float room) {
   constexpr float kWidestGutter = 96.0F;
   const auto sum = [](const std::vector<float>& heights) { return std::accumulate(heights.begin(), heights.end(), 0.0F); };
-  Rows rows{.heights = wanted_heights(plan, column)};
+  FlowRows rows{.heights = wanted_heights(plan, column)};
   for (const float thinnest : {0.5F, 0.65F, 0.8F, 1.0F}) {
     std::vector<float> larger = wanted_heights(plan, column, thinnest);
     if (sum(larger) > room) break;
@@ -106,7 +106,72 @@ Rows fill_rows(const BlockPlan& plan, float column, float room) {
   return rows;
 }
 
+/// Returns the width of a matrix in a strip: a square's, or less of one with few columns.
+float strip_width(const BlockNode& node, float edge) {
+  return fit_matrix(node.rows, node.columns, {.origin = {}, .size = {edge, edge}}, kThinnestInStrip).size.x;
+}
+
+/// Calls `place(node, x, line)` for each matrix of this height. Returns the number of lines.
+template <typename Place>
+std::size_t fill_lines(const BlockPlan& plan, float edge, float width, const Place& place) {
+  std::size_t line = 0;
+  float x = 0.0F;
+  for (std::size_t i = 0; i < plan.nodes.size(); ++i) {
+    const float wide = strip_width(plan.nodes[i], edge);
+    if (x > 0.0F && x + wide > width) {
+      x = 0.0F;
+      ++line;
+    }
+    place(i, x, line);
+    x += wide + kStripGap;
+  }
+  return line + 1;
+}
+
+constexpr float kStripLine = kSymbolHeight + kOperationHeight + kStripLineGap;  // without the matrices
+
+/// Returns the height of a strip's matrices, and how many lines they fill.
+std::pair<float, std::size_t> strip_edge(const BlockPlan& plan, glm::vec2 room) {
+  constexpr std::size_t kMaxLines = 5;
+  constexpr float kReadableStrip = 44.0F;  // in one line, what is unfolded below has more room
+  const auto lines_at = [&](float edge) { return fill_lines(plan, edge, room.x, [](std::size_t, float, std::size_t) {}); };
+  std::pair best(kMinStripEdge, lines_at(kMinStripEdge));
+  for (std::size_t lines = 1; lines <= kMaxLines; ++lines) {
+    const float height = (room.y + kStripLineGap) / static_cast<float>(lines) - kStripLine;
+    float edge = std::floor(std::min(height, kMaxStripEdge));
+    while (edge > best.first && lines_at(edge) > lines) edge -= 1.0F;
+    if (edge > best.first) best = {edge, lines};
+    if (best.second == 1 && edge >= kReadableStrip) return best;
+  }
+  return best;
+}
+
 }  // namespace
+
+BlockLayout lay_out_strip(const BlockPlan& plan, const chart::Rect& room) {
+  BlockLayout layout;
+  layout.is_strip = true;
+  const auto [edge, lines] = strip_edge(plan, room.size);
+  layout.height = static_cast<float>(lines) * (edge + kStripLine) - kStripLineGap;
+  fill_lines(plan, edge, room.size.x, [&](std::size_t i, float x, std::size_t line) {
+    const glm::vec2 at = glm::floor(room.origin + glm::vec2(x, static_cast<float>(line) * (edge + kStripLine)));
+    const glm::vec2 size(strip_width(plan.nodes[i], edge), edge);
+    const PlacedNode placed{.node = i,
+                            .box = {.origin = at, .size = size + glm::vec2(0.0F, kSymbolHeight + kOperationHeight)},
+                            .cells = {.origin = at + glm::vec2(0.0F, kSymbolHeight), .size = size},
+                            .operation_y = at.y + kSymbolHeight + edge + 2.0F};
+    if (i > 0 && x > 0.0F) {
+      const std::vector<attention::Stage>& inputs = plan.nodes[i].inputs;
+      const float y = std::round(placed.cells.center().y);
+      if (std::ranges::find(inputs, plan.nodes[i - 1].stage) != inputs.end()) {
+        layout.arrows.push_back(
+            {.from = i - 1, .to = i, .points = {{layout.nodes.back().cells.end().x + 3.0F, y}, {at.x - 3.0F, y}}});
+      }
+    }
+    layout.nodes.push_back(placed);
+  });
+  return layout;
+}
 
 float least_block_height(const BlockPlan& plan, float width) {
   const std::vector<float> wanted = wanted_heights(plan, column_width(plan, width));
@@ -125,16 +190,17 @@ chart::Rect fit_matrix(std::uint32_t rows, std::uint32_t columns, const chart::R
 BlockLayout lay_out_block(const BlockPlan& plan, const chart::Rect& room) {
   BlockLayout layout;
   const float column = column_width(plan, room.size.x);
-  const Rows rows = fill_rows(plan, column, room.size.y - height_around(plan));
-  std::vector<float> tops{room.origin.y + kMargin};
+  const FlowRows rows = fill_rows(plan, column, room.size.y - height_around(plan));
+  std::vector<float> tops{room.origin.y + kFlowMargin};
   for (const float height : rows.heights) tops.push_back(tops.back() + kTitleHeight + height + rows.gutter);
   for (std::size_t i = 0; i < plan.nodes.size(); ++i) {
     const BlockNode& node = plan.nodes[i];
-    const glm::vec2 at(room.origin.x + kMargin + static_cast<float>(node.column) * (column + kGutterX), tops[node.row]);
+    const glm::vec2 at(room.origin.x + kFlowMargin + static_cast<float>(node.column) * (column + kGutterX), tops[node.row]);
     PlacedNode placed{
         .node = i,
         .box = {.origin = glm::floor(at), .size = glm::floor(glm::vec2(column, kTitleHeight + rows.heights[node.row]))},
-        .cells = {}};
+        .cells = {},
+        .operation_y = std::floor(at.y) + kSymbolHeight};
     const chart::Rect inner{.origin = placed.box.origin + glm::vec2(0.0F, kTitleHeight),
                             .size = placed.box.size - glm::vec2(0.0F, kTitleHeight)};
     placed.cells = fit_matrix(node.rows, node.columns, inner, rows.thinnest);
@@ -143,13 +209,13 @@ BlockLayout lay_out_block(const BlockPlan& plan, const chart::Rect& room) {
   for (std::size_t to = 0; to < plan.nodes.size(); ++to) {
     const BlockNode& node = plan.nodes[to];
     for (std::size_t lane = 0; lane < node.inputs.size(); ++lane) {
-      const std::size_t from = index_of(plan, node.inputs[lane]);
-      if (from >= plan.nodes.size()) continue;
-      const BlockNode& source = plan.nodes[from];
-      const bool is_residual = is_state(source.stage) && attention::is_of_stream(node.stage) && node.inputs.size() > 1;
+      const BlockNode* source = plan.find(node.inputs[lane]);
+      if (!source) continue;
+      const auto from = static_cast<std::size_t>(source - plan.nodes.data());
+      const bool is_residual = is_state(source->stage) && attention::is_of_stream(node.stage) && node.inputs.size() > 1;
       layout.arrows.push_back({.from = from,
                                .to = to,
-                               .points = route(source, layout.nodes[from], node, layout.nodes[to], lane, room.origin.x),
+                               .points = route(*source, layout.nodes[from], node, layout.nodes[to], lane, room.origin.x),
                                .is_residual = is_residual});
     }
   }

@@ -36,9 +36,10 @@ BlockPlan plan_block(model::BlockRef block, const model::AttentionLayer* layer, 
 
 /// A matrix of the flow on screen, UI units.
 struct PlacedNode {
-  std::size_t node = 0;  ///< in BlockPlan::nodes
-  chart::Rect box;       ///< with its title
-  chart::Rect cells;     ///< of the heatmap, inside of the box
+  std::size_t node = 0;      ///< in BlockPlan::nodes
+  chart::Rect box;           ///< with its title
+  chart::Rect cells;         ///< of the heatmap, inside of the box
+  float operation_y = 0.0F;  ///< top of the line that says what made it
 };
 
 /// An arrow from one matrix to another: corners of a line that ends with an arrow head.
@@ -51,11 +52,17 @@ struct PlacedArrow {
 struct BlockLayout {
   std::vector<PlacedNode> nodes;
   std::vector<PlacedArrow> arrows;
+  bool is_strip = false;  ///< of lay_out_strip()
+  float height = 0.0F;    ///< of a strip
 };
 
 /// Places every matrix in its cell of the grid, with lines in the gutters between. Columns are equally wide; of the height
 /// maps of queries and keys get the most, because they are square and others are wide.
 BlockLayout lay_out_block(const BlockPlan& plan, const chart::Rect& room);
+
+/// Places every matrix in the order of computation in lines, all equally high and as large as the room lets them be; an
+/// arrow leads to a matrix from the one before where it is made of that.
+BlockLayout lay_out_strip(const BlockPlan& plan, const chart::Rect& room);
 
 /// Returns the height below which maps would be too small to be read in a room of this width.
 float least_block_height(const BlockPlan& plan, float width);
