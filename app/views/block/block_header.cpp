@@ -41,7 +41,7 @@ void draw_head_row(Frame& frame, const HeadSubject& subject, glm::vec2 at, float
   const float shared = edge * static_cast<float>(heads_of_one);
   for (std::uint32_t head = 0; head < kv_heads; ++head) {
     const glm::vec2 low = at + glm::vec2(static_cast<float>(head) * shared, square + 2.0F);
-    const bool is_selected = head == subject.geometry.head / shape.group();
+    const bool is_selected = head == subject.geometry.head / std::max(heads_of_one, 1U);
     const float half = (shared - 2.0F) * 0.5F;
     draw_square(low, {low.x + half, low.y + 5.0F}, is_selected, theme.key, theme.key_fill);
     draw_square({low.x + half, low.y}, {low.x + shared - 2.0F, low.y + 5.0F}, is_selected, theme.value, theme.value_fill);
