@@ -8,6 +8,7 @@ namespace headlight::app {
 namespace {
 
 constexpr float kIndent = 5.0F, kNumberGap = 10.0F, kBarHeight = 3.0F, kMostText = 260.0F, kMostShare = 0.42F;
+constexpr std::size_t kMostMeasured = 64;
 constexpr const char* kBothNumbers = "8.88 \u2192 8.88";
 
 }  // namespace
@@ -24,8 +25,13 @@ TableLayout::TableLayout(const Table& table, TableLook look) : look_(std::move(l
     float slot = 0.0F, least = 0.0F, most = look_.room > 0.0F ? std::min(kMostText, kMostShare * look_.room) : kMostText;
     columns_.push_back({&column, {}});
     if (const auto* texts = std::get_if<1>(&column.cells)) {
-      const auto longest = std::ranges::max_element(*texts, {}, &std::string::size);  // it alone is measured
-      if (longest != texts->end() && !column.is_wide) slot = look_.width(TableFont::Strong, *longest);
+      const auto longest = std::ranges::max_element(*texts, {}, &std::string::size);
+      std::size_t measured = 0;  // of those as long: some are wider
+      for (auto text = longest; text != texts->end() && !column.is_wide && measured < kMostMeasured; ++text) {
+        if (text->size() < longest->size()) continue;
+        slot = std::max(slot, look_.width(TableFont::Strong, *text));
+        ++measured;
+      }
     } else {
       const auto [low, high] = columns_.back().second = column.ends();
       for (const double end : {low, high})
@@ -95,9 +101,9 @@ void TableLayout::put_number(std::vector<TableItem>& items, std::size_t i, std::
   const CellNumber number = of->shown_number(row);
   const bool is_known = number && std::isfinite(*number);
   if (is_known && (compares || of->bar != BarKind::None)) {
-    const float room = width - kNumberGap - (is_wide ? slot + kIndent : 0.0F);
+    const float room = width - kNumberGap - kIndent - (is_wide ? slot : 0.0F), left = x + (is_wide ? 0.0F : kIndent);
     const auto place = [&, low = ends.first, high = ends.second](double at) {
-      return x + std::round(room * static_cast<float>((std::clamp(at, low, high) - low) / (high - low)));
+      return left + std::round(room * static_cast<float>((std::clamp(at, low, high) - low) / (high - low)));
     };
     const float zero = place(0.0), end = place(has_signs ? *number : std::abs(*number));
     // Below the number: it would end within a digit.

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <numeric>
 
 #include "app/shapes/head_grid.h"
 #include "core/error.h"
@@ -136,15 +137,29 @@ TEST_SUITE("cpu") {
       }
       return lengths;
     };
-    CHECK(bars(0, TableInk::Bar) == std::vector<float>{70.0F});   // half of 140, which a column of 150 leaves
-    CHECK(bars(1, TableInk::Less) == std::vector<float>{70.0F});  // the largest change, in its half
-    CHECK(bars(0, TableInk::More) == std::vector<float>{18.0F});  // a quarter of it
+    CHECK(bars(0, TableInk::Bar) == std::vector<float>{68.0F});   // half of 135, which a column of 150 leaves
+    CHECK(bars(1, TableInk::Less) == std::vector<float>{68.0F});  // the largest change, in its half
+    CHECK(bars(0, TableInk::More) == std::vector<float>{16.0F});  // a quarter of it
+    for (const TableItem& bar : layout.row(0)) {  // begins where its number may, apart from the column before
+      if (bar.ink == TableInk::Bar) CHECK(bar.rect.origin.x == layout.title(1).origin.x + 5.0F);
+    }
     CHECK(bars(2, TableInk::Bar).empty());
     CHECK(bars(2, TableInk::More).empty());
     const auto titles = layout.header({.column = "by size", .lowest_first = true});
     CHECK(*titles.back().text == "size\u2191");
     CHECK(titles.back().ink == TableInk::Accent);
     CHECK(titles.front().ink == TableInk::Dim);
+  }
+
+  TEST_CASE("the widest of texts that are equally long is whole") {
+    const auto width = [](TableFont, std::string_view text) {
+      return std::accumulate(text.begin(), text.end(), 0.0F,
+                             [](float sum, char c) { return sum + (c == 'm' ? 14.0F : 4.0F); });
+    };
+    const Table table = bar_table(
+        2, [](std::size_t row) { return std::string(row == 0 ? "iiii" : "mmmm"); }, [](std::size_t) { return 1.0; });
+    const TableLayout layout(table, {.width = width, .room = 800.0F});
+    CHECK(layout.row(1).front().text == "mmmm");
   }
 
   TEST_CASE("no bar lies over the line that says what both runs had") {
