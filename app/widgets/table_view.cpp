@@ -149,6 +149,10 @@ TableEvents TableView::draw_listed(Frame& frame, const TableParts& parts, bool i
     events.hovered = row;
     point_at(frame, row, pointer_position().x - left);
   });
+  // The bar of rows that have just come is there in the next frame.
+  const bool scrolls = static_cast<float>(listed_.size()) * height > ImGui::GetWindowHeight();
+  const bool is_seen = ImGui::IsRectVisible(ImGui::GetWindowPos(), to_imgui(window_rect().end()));
+  if (scrolls && is_seen && ImGui::GetScrollMaxY() == 0.0F) frame.ui.request_redraw(2);
   return events;
 }
 
