@@ -485,6 +485,7 @@ TEST_SUITE("gpu") {
       return known->candidates.front().probability;
     };
     CHECK(said(ui).numbers == std::vector<std::string>{percent_text(share())});
+    CHECK(text(ui).find("After") == std::string::npos);  // the header says at which position
     const double before = share();
     ui.press(Key::D, kControl);
     ui.wait(5.0);

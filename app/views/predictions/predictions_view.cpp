@@ -160,18 +160,16 @@ NumberRef number_of(const Frame& frame, const PredictionPosition& position, std:
   return number;
 }
 
-/// Says how likely the token under the pointer is, else the likeliest, and what it was before.
-Sentence expected_sentence(const Frame& frame, const PredictionPosition& position, std::uint32_t likeliest,
-                           const inference::Distribution& now, const inference::Distribution* before,
-                           const std::string& outlines) {
+/// Says how likely the token under the pointer is, else the likeliest, and what it was before: the header
+/// says at which position.
+Sentence expected_sentence(const Frame& frame, std::uint32_t likeliest, const inference::Distribution& now,
+                           const inference::Distribution* before, const std::string& outlines) {
   const std::uint32_t id = frame.transient.pointed_number ? frame.transient.pointed_number->column : likeliest;
   const double share = now.chances[id] > 0.0 ? now.chances[id] : now.probabilities[id];
   const std::string change = before ? fmt::format("{} from {} ({}) to", share < before->chances[id] ? "falls" : "rises",
                                                   percent_word(before->chances[id]), outlines)
                                     : "has";
-  return fmt::format("{} {}, {} {} {}.", position.kind == Kind::Next ? "After" : "At",
-                     query_word(predicted_token_text(frame.result, position.batch, position.token)),
-                     token_word(candidate_label(frame.result, id)), change, percent_word(share));
+  return fmt::format("{} {} {}.", token_word(candidate_label(frame.result, id)), change, percent_word(share));
 }
 
 /// Bars, and below them what continues the text.
@@ -210,7 +208,7 @@ void draw_distribution(Frame& frame, NumberBeingTyped& typed, PredictionMemory& 
                       bool is_cut) { frame.transient.pointed_number = number_of(frame, position, id, share, is_cut); }},
         height_left());
     if (!memory.candidates().empty())
-      frame.says = expected_sentence(frame, position, memory.candidates().front().id, *now, before, outlines);
+      frame.says = expected_sentence(frame, memory.candidates().front().id, *now, before, outlines);
     if (clicked && !is_generating(frame)) put_token(frame.state, frame.result, position, *clicked);
   }
   ImGui::EndChild();
