@@ -287,10 +287,11 @@ Sentence edge_sentence(const Frame& frame, const FlowLayout& layout, const attri
                        std::uint32_t batch) {
   const std::uint32_t layer = frame.result.network->layer_number(edge.layer);
   const std::string to = query_word(predicted_token_text(frame.result, batch, edge.to));
-  Sentence said = edge.is_residual
-                      ? fmt::format("Layer {}: {} of {} is its residual stream", layer, percent_word(edge.share), to)
-                      : fmt::format("Layer {}: {} of {} comes from {}", layer, percent_word(edge.share), to,
-                                    key_word(predicted_token_text(frame.result, batch, edge.from)));
+  const std::string from = edge.is_residual
+                               ? "its own residual stream"
+                               : "what " + key_word(predicted_token_text(frame.result, batch, edge.from)) + " gives";
+  Sentence said = fmt::format("Into {} of layer {} flows {}{}: {}", to, layer, edge.share > 0.5 ? "mostly " : "", from,
+                              percent_word(edge.share));
   for (std::size_t i = 0; i < edge.heads.size(); ++i) {
     said += fmt::format("{}{} ({})", i == 0 ? (edge.heads.size() == 1 ? ", by head " : ", by heads ") : ", ",
                         edge.heads[i].head, percent_word(edge.heads[i].share));
