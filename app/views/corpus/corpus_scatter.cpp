@@ -75,7 +75,23 @@ void choose_column(const CorpusScene& scene, const char* name, const char* title
   }
 }
 
-/// A colour of each head, with what explains them: the names of kinds, or a bar.
+/// Draws a square of each whole number's colour, with the number.
+void draw_swatches(Frame& frame, const std::map<double, shell::Color>& numbers) {
+  constexpr float kSquare = 10.0F, kGap = 4.0F;
+  ImFont* font = frame.ui.fonts().small;
+  for (const auto& [number, color] : numbers) {
+    const std::string text = fmt::format("{:.0f}", number);
+    const float width = kSquare + kGap + text_width(font, text);
+    continue_line(width, 10.0F);
+    const glm::vec2 at = cursor_position();
+    const float middle = ImGui::GetFrameHeight() * 0.5F;
+    fill_rect(at + glm::vec2(0.0F, middle - kSquare * 0.5F), at + glm::vec2(kSquare, middle + kSquare * 0.5F), color, 2.0F);
+    put_text(font, at + glm::vec2(kSquare + kGap, text_drop(font, ImGui::GetFrameHeight())), frame.ui.theme().text, text);
+    ImGui::Dummy({width, ImGui::GetFrameHeight()});
+  }
+}
+
+/// A colour of each head, with what explains them: the names of kinds, a bar, or squares.
 std::vector<shell::Color> draw_colors(Frame& frame, const SurveyColumn& column) {
   const shell::Theme& theme = frame.ui.theme();
   std::vector<shell::Color> colors;
@@ -95,16 +111,24 @@ std::vector<shell::Color> draw_colors(Frame& frame, const SurveyColumn& column) 
   bar.color_map = weight_colors(frame.state);
   bar.low = limits.low;
   bar.high = limits.high;
-  constexpr float kBar = 96.0F;
-  continue_line(kBar, 16.0F);
-  const glm::vec2 at = cursor_position();
-  draw_small_color_bar(frame, {.origin = at + glm::vec2(0.0F, 3.0F), .size = {kBar, 8.0F}}, bar);
-  ImGui::Dummy({kBar, ImGui::GetFrameHeight()});
   for (const double value : column.values) {
     const float position = chart::position_in(limits, chart::ScaleSpread::Linear, static_cast<float>(value));
     const shell::Color color = bar.color_map[static_cast<std::size_t>(std::lround(position * 255.0F))];
     colors.push_back(std::isfinite(value) ? shell::mark_on(theme.background, color, theme.text) : theme.missing);
   }
+  constexpr std::size_t kMostSwatches = 16;
+  std::map<double, shell::Color> layers;
+  for (std::size_t head = 0; column.name == "layer" && head < colors.size(); ++head)
+    layers.emplace(column.values[head], colors[head]);
+  if (!layers.empty() && layers.size() <= kMostSwatches) {
+    draw_swatches(frame, layers);
+    return colors;
+  }
+  constexpr float kBar = 96.0F;
+  continue_line(kBar, 16.0F);
+  const glm::vec2 at = cursor_position();
+  draw_small_color_bar(frame, {.origin = at + glm::vec2(0.0F, 3.0F), .size = {kBar, 8.0F}}, bar);
+  ImGui::Dummy({kBar, ImGui::GetFrameHeight()});
   return colors;
 }
 
