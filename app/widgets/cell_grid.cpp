@@ -7,7 +7,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kScaleRoom = 200.0F, kScaleLine = 20.0F, kScaleBar = 120.0F;
+constexpr float kScaleRoom = 200.0F, kScaleLine = 20.0F, kScaleBar = 120.0F, kScaleGap = 6.0F;
 
 GridLayout grid_layout(const Frame& frame, const Grid& grid, GridKind kind, glm::vec2 room) {
   ImFont* font = frame.ui.fonts().small;
@@ -16,6 +16,12 @@ GridLayout grid_layout(const Frame& frame, const Grid& grid, GridKind kind, glm:
            .room = room,
            .line = font_size(font),
            .kind = kind}};
+}
+
+/// Returns the width of a scale without its bar.
+float scale_words(const Frame& frame, const ColorScale& scale) {
+  ImFont* font = frame.ui.fonts().small;
+  return text_width(font, scale.low) + text_width(font, scale.high) + 2.0F * kScaleGap;
 }
 
 /// A grid while it is drawn.
@@ -65,7 +71,7 @@ class GridPainter {
     const ImVec2 start = ImGui::GetCursorScreenPos();
     const auto written = [](double end) { return cell_number(static_cast<float>(end), 2); };
     if (ends_.second > ends_.first) {
-      draw_scale(frame_, colors_, written(ends_.first), written(ends_.second));
+      draw_scale(frame_, {.colors = colors_, .low = written(ends_.first), .high = written(ends_.second)});
       ImFont* font = frame_.ui.fonts().small;
       const float x = ImGui::GetItemRectMax().x, room = start.x + width_left() - x;
       if (room > kScaleLine) put_text(font, {x, start.y}, frame_.ui.theme().text_dim, fit_text(font, map_.grid.title, room));
@@ -161,21 +167,42 @@ float grid_height(const Grid& grid, float width, GridKind kind) {
   return (width < kScaleRoom ? 0.0F : kScaleLine) + layout.corner().y + layout.size().y;
 }
 
+float grid_width(const Frame& frame, const Grid& grid, GridKind kind, glm::vec2 room) {
+  const float bar = kind == GridKind::Numbers ? 0.0F : ImGui::GetStyle().ScrollbarSize;
+  const GridLayout layout = grid_layout(frame, grid, kind, room - bar);
+  return layout.corner().x + layout.size().x + bar;
+}
+
 GridEvents draw_grid(Frame& frame, const GridMap& map) { return GridPainter(frame, map).draw(); }
 
-void draw_scale(const Frame& frame, std::span<const std::uint32_t> colors, const std::string& low, const std::string& high) {
+ColorScale scale_of_signs(const Frame& frame) {
+  return {.colors = signed_colors(frame.ui.theme()), .low = "\u2212", .high = "+", .middle = "0"};
+}
+
+void draw_scale(const Frame& frame, const ColorScale& scale) {
+  const glm::vec2 at = cursor_position();
+  const float width = scale_words(frame, scale) + kScaleBar;
+  put_scale(frame, scale, at, at.x + width);
+  ImGui::Dummy({width + 2.0F * kScaleGap, font_size(frame.ui.fonts().small)});
+}
+
+void put_scale(const Frame& frame, const ColorScale& scale, glm::vec2 at, float end) {
+  constexpr float kLeastBar = 48.0F, kSteps = 32.0F;
+  const float room = std::floor(end - at.x - scale_words(frame, scale));
+  if (room < kLeastBar) return;
   ImFont* font = frame.ui.fonts().small;
   const shell::Color ink = frame.ui.theme().text_dim;
-  const glm::vec2 at = cursor_position();
-  put_text(font, at, ink, low);
-  constexpr float kGap = 6.0F, kSteps = 32.0F, kStep = kScaleBar / kSteps;
-  const float left = at.x + text_width(font, low) + kGap;
+  const float bar = std::min(room, kScaleBar), step = bar / kSteps;
+  put_text(font, at, ink, scale.low);
+  const float left = at.x + text_width(font, scale.low) + kScaleGap;
   for (float i = 0.0F; i < kSteps; ++i) {
-    fill_rect({left + i * kStep, at.y + 2.0F}, {left + (i + 1.0F) * kStep, at.y + font_size(font)},
-              color_in(colors, (double{i} + 0.5) / double{kSteps}));
+    fill_rect({left + i * step, at.y + 2.0F}, {left + (i + 1.0F) * step, at.y + font_size(font)},
+              color_in(scale.colors, (double{i} + 0.5) / double{kSteps}));
   }
-  put_text(font, {left + kScaleBar + kGap, at.y}, ink, high);
-  ImGui::Dummy({left + kScaleBar + text_width(font, high) + 4.0F * kGap - at.x, font_size(font)});
+  put_text(font, {left + bar + kScaleGap, at.y}, ink, scale.high);
+  if (scale.middle.empty()) return;
+  put_text(font, {std::round(left + (bar - text_width(font, scale.middle)) * 0.5F), at.y},
+           readable_on(color_in(scale.colors, 0.5)), scale.middle);
 }
 
 }  // namespace headlight::app

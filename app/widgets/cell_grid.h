@@ -31,7 +31,20 @@ GridEvents draw_grid(Frame& frame, const GridMap& map);
 /// Returns the height that a grid takes in a region of this width.
 float grid_height(const Grid& grid, float width, GridKind kind = GridKind::Numbers);
 
-/// Draws a bar of the colours between the words of its ends, in a line.
-void draw_scale(const Frame& frame, std::span<const std::uint32_t> colors, const std::string& low, const std::string& high);
+/// Returns the width that a grid takes in a room, with a scroll bar where it may have one.
+float grid_width(const Frame& frame, const Grid& grid, GridKind kind, glm::vec2 room);
+
+/// A bar of colours between the words of its ends.
+struct ColorScale {
+  std::span<const std::uint32_t> colors;
+  std::string low, high;
+  std::string middle = {};  ///< written on the bar
+};
+/// Returns that of numbers below and above 0, whose ends aren't the same in all that is shown.
+ColorScale scale_of_signs(const Frame& frame);
+/// Draws the scale in a line.
+void draw_scale(const Frame& frame, const ColorScale& scale);
+/// Draws it between two x, to the right, with as long a bar as fits; nothing where that would be too short to be seen.
+void put_scale(const Frame& frame, const ColorScale& scale, glm::vec2 at, float end);
 
 }  // namespace headlight::app

@@ -24,6 +24,10 @@ bool are_limits(Stage stage, const chart::ValueLimits& limits) {
 
 constexpr int kStrips = 64;
 
+constexpr const char* kAtLeast = "\u2265 ";  // before the end of a bar that larger values share
+
+bool is_beyond(float largest, float end) { return largest > end * 1.0005F; }
+
 /// Draws the colours of the values from the axis' low to its high end: to the right, or upwards.
 void draw_gradient(ImDrawList* list, const chart::Rect& bar, const shell::HeatmapImage& image,
                    const chart::ValueLimits& axis, bool is_upright) {
@@ -159,7 +163,7 @@ void draw_range_bar(Frame& frame, const RangeBar& bar, const shell::HeatmapImage
   const bool is_chosen = frame.state.view.color_limits.contains(bar.stage);
   explain_last_item(frame, is_chosen ? "Drag an end to change the colours' range, or scroll. A double click fits the map."
                                      : "Drag an end to change the colours' range, or scroll over it.");
-  draw_color_bar(frame, bar.area, image, axis, bar.caption);
+  draw_color_bar(frame, bar.area, image, axis, bar.caption, bar.largest);
   if (!input.is_hovered() && !is_chosen) return;
   draw_grip(frame, bar.area, chart::position_in(axis, image.spread, image.high), is_chosen);
   draw_grip(frame, bar.area, chart::position_in(axis, image.spread, image.low), is_chosen);
@@ -183,11 +187,11 @@ std::optional<RangeHint> range_hint(const State& state, const ShownTile& shown_t
                    .range = is_quantile ? ColorRange::Largest : ColorRange::Quantile};
 }
 
-void draw_small_color_bar(const Frame& frame, const chart::Rect& bar, const shell::HeatmapImage& image) {
+void draw_small_color_bar(const Frame& frame, const chart::Rect& bar, const shell::HeatmapImage& image, float largest) {
   ImFont* font = frame.ui.fonts().mono_small;
   draw_gradient(ImGui::GetWindowDrawList(), bar, image, {.low = image.low, .high = image.high}, false);
   const auto put = [&](float value, float position) {
-    const std::string text = cell_number(value, 2);
+    const std::string text = (position == 1.0F && is_beyond(largest, value) ? kAtLeast : "") + cell_number(value, 2);
     const float width = text_width(font, text);
     // The ends' labels are inside the bar, the middle's is centred.
     const float x = bar.origin.x + (bar.size.x - width) * position;
@@ -199,7 +203,7 @@ void draw_small_color_bar(const Frame& frame, const chart::Rect& bar, const shel
 }
 
 void draw_color_bar(const Frame& frame, const chart::Rect& bar, const shell::HeatmapImage& image,
-                    const chart::ValueLimits& axis, const char* caption) {
+                    const chart::ValueLimits& axis, const char* caption, float largest) {
   const shell::Theme& theme = frame.ui.theme();
   ImFont* font = frame.ui.fonts().mono_small;
   ImFont* words = frame.ui.fonts().small;
@@ -210,8 +214,24 @@ void draw_color_bar(const Frame& frame, const chart::Rect& bar, const shell::Hea
   for (const chart::Tick& tick : ticks) {
     const float y = bar.origin.y + bar.size.y * (1.0F - chart::position_in(axis, image.spread, tick.value));
     draw_line({bar.end().x, y}, {bar.end().x + 4.0F, y}, theme.text_dim);
-    put_text(font, {bar.end().x + 7.0F, std::round(y - font_size(font) * 0.5F)}, theme.text_dim, tick.label);
+    const bool is_end = tick.value >= axis.high && is_beyond(largest, axis.high);
+    put_text(font, {bar.end().x + 7.0F, std::round(y - font_size(font) * 0.5F)}, theme.text_dim,
+             (is_end ? kAtLeast : "") + tick.label);
   }
+}
+
+ColorScale scale_of_maps(const Frame& frame) {
+  if (frame.shows_difference()) return scale_of_signs(frame);
+  const RangeKind kind = range_kind(frame.state, Stage::Weights);
+  if (kind != RangeKind::Fixed) {
+    return {.colors = weight_colors(frame.state),
+            .low = "weight, 0",
+            .high = kind == RangeKind::Quantile ? "98 % of each map" : "each map\u2019s largest"};
+  }
+  const chart::ValueLimits& limits = frame.state.view.color_limits.at(Stage::Weights);
+  return {.colors = weight_colors(frame.state),
+          .low = fmt::format("weight, {:.3g}", double{limits.low}),
+          .high = fmt::format("{:.3g}", double{limits.high})};
 }
 
 RangeKind range_kind(const State& state, Stage stage) {

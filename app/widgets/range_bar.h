@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/frame.h"
+#include "app/widgets/cell_grid.h"
 #include "app/widgets/shown_tile.h"
 
 namespace headlight::app {
@@ -12,6 +13,7 @@ struct RangeBar {
   attention::Stage stage = attention::Stage::Weights;
   const char* caption = "";
   bool is_fixed = false;  ///< the range can't be changed: each row has its own
+  float largest = 0.0F;   ///< that is shown; the end's tick says so where it is above the end
 };
 /// Draws the bar with its range. `image`: colours and range as the map's cells have them.
 void draw_range_bar(Frame& frame, const RangeBar& bar, const shell::HeatmapImage& image);
@@ -28,13 +30,17 @@ struct RangeHint {
 std::optional<RangeHint> range_hint(const State& state, const ShownTile& shown_tile, const shell::HeatmapImage& image);
 
 /// Draws a flat colour bar with its range's ends, and zero where the range has both signs; labels are below `bar`. The
-/// colours and the range are the image's, so that bar and cells agree.
-void draw_small_color_bar(const Frame& frame, const chart::Rect& bar, const shell::HeatmapImage& image);
+/// colours and the range are the image's, so that bar and cells agree. `largest`: as a RangeBar's.
+void draw_small_color_bar(const Frame& frame, const chart::Rect& bar, const shell::HeatmapImage& image,
+                          float largest = 0.0F);
+
+/// Returns the scale of maps of weights of which each has a range of its own, or of what is shown in their place.
+ColorScale scale_of_maps(const Frame& frame);
 
 /// Draws an upright colour bar from `axis.low` to `axis.high`, largest value on top, with round ticks at its right and a
-/// caption above. The colours are the image's, whose range may differ while the user changes it.
+/// caption above. The colours are the image's, whose range may differ while the user changes it. `largest`: as a RangeBar's.
 void draw_color_bar(const Frame& frame, const chart::Rect& bar, const shell::HeatmapImage& image,
-                    const chart::ValueLimits& axis, const char* caption);
+                    const chart::ValueLimits& axis, const char* caption, float largest = 0.0F);
 
 /// The origin of the ends of a map's colour bar: the map's largest value; the row's largest weight in each row; values that
 /// the user fixed for the stage, which are the same for all heads, layers and texts; or what 98 % of the weights are at

@@ -1,5 +1,6 @@
 #include "app/views/block/block_parts.h"
 
+#include "app/widgets/cell_grid.h"
 #include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"
@@ -85,7 +86,11 @@ void draw_block_header(Frame& frame, const HeadSubject& subject, std::uint32_t t
     text_room -= draw_largest_link(frame, line + glm::vec2(text_room, 0.0F)) + kHeaderGap;
     ImGui::SetCursorScreenPos(line);
   }
-  write_text(fonts.small, frame.ui.theme().text_dim, fit_text(fonts.small, about, text_room));
+  const std::string shown = fit_text(fonts.small, about, text_room);
+  const glm::vec2 key = cursor_position() + glm::vec2(text_width(fonts.small, shown) + kHeaderGap, 0.0F);
+  const float end = cursor_position().x + text_room;
+  write_text(fonts.small, frame.ui.theme().text_dim, shown);
+  if (!shape.only_weights) put_scale(frame, scale_of_signs(frame), key, end);
   if (is_low) {
     draw_head_row(frame, subject, at + glm::vec2(width - heads, kLowAbout - 3.0F), kLowHeads);
   } else {

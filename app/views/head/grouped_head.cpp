@@ -217,7 +217,8 @@ void draw_grouped_map(Frame& frame, GroupedHead& head, const char* row_name) {
                  {.area = {.origin = {x, top}, .size = {kBarWidth, height}},
                   .stage = attention::Stage::Weights,
                   .caption = is_per_row ? "of row's largest" : "weight",
-                  .is_fixed = is_per_row},
+                  .is_fixed = is_per_row,
+                  .largest = is_per_row ? 0.0F : shown.facts->range.high},
                  image);
   range.draw({x, top + height + kLegendDrop});
   if (hovered) draw_tooltip(frame, head, *hovered, viewport, row_name);

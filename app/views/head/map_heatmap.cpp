@@ -101,7 +101,14 @@ void MapHeatmap::draw_bar(const chart::Rect& bar) {
                         : is_per_row() ? "of row's largest"
                                        : quantity(is_norm ? kNorms : QuantityId(stage)).unit.c_str();
   const bool is_fixed = !has_range_choice() || is_per_row();
-  draw_range_bar(frame_, {.area = bar, .stage = stage, .caption = caption, .is_fixed = is_fixed}, image);
+  const bool is_of_weights = known().tile && shows_weights() && !is_per_row() && !is_difference;
+  draw_range_bar(frame_,
+                 {.area = bar,
+                  .stage = stage,
+                  .caption = caption,
+                  .is_fixed = is_fixed,
+                  .largest = is_of_weights ? known().facts->range.high : 0.0F},
+                 image);
 }
 
 bool MapHeatmap::has_range_choice() const { return !head_map_shows_difference(frame_) && !shows_norms(frame_.state); }

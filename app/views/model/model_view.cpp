@@ -11,6 +11,7 @@
 #include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_tools.h"
+#include "app/widgets/range_bar.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -133,7 +134,7 @@ class ModelView final : public ViewPanel {
 
   /// Draws title, order, and the thumbnails' size.
   void draw_title(Frame& frame, std::size_t listed) {
-    constexpr float kOrder = 130.0F, kSize = 110.0F;
+    constexpr float kOrder = 130.0F, kSize = 110.0F, kScaleGap = 20.0F;
     HeadChoices& choices = frame.state.heads;
     draw_view_title(frame, "Model");
     frame.mark("model.title", last_item_rect());
@@ -147,6 +148,10 @@ class ModelView final : public ViewPanel {
       draw_sample_note(frame, "model.sample", sample_);
     }
     const float width = kOrder + ImGui::GetFrameHeight() + kSize + 2.0F * ImGui::GetStyle().ItemSpacing.x;
+    const shell::FontSet& fonts = frame.ui.fonts();
+    const float down = ImGui::GetStyle().FramePadding.y + std::round(font_ascent(fonts.title) - font_ascent(fonts.small));
+    put_scale(frame, scale_of_maps(frame), {last_item_rect().end().x + kScaleGap, last_item_rect().origin.y + down},
+              cursor_position().x + width_left() - width - kScaleGap);
     continue_line_at_right(width, 12.0F);
     ImGui::SetNextItemWidth(kOrder);
     choose_metric(frame, "model.order", "by layer", choices.order, "The order of the heads: by layer, or by a metric.");

@@ -1,5 +1,6 @@
 #include "app/views/neuron/neuron_pair.h"
 
+#include "app/widgets/cell_grid.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/shown_tile.h"
@@ -23,7 +24,11 @@ void draw_chain_line(Frame& frame, const ChainLine& line, std::size_t index) {
   const float width = width_left();
   put_text(fonts.strong, at, color_of_line(theme, line), line.name);
   const std::string value = line.value ? write_number(*line.value) : "…";
-  put_text(fonts.mono, {at.x + width - text_width(fonts.mono, value), at.y + 1.0F}, color_of_line(theme, line), value);
+  const float value_x = at.x + width - text_width(fonts.mono, value);
+  put_text(fonts.mono, {value_x, at.y + 1.0F}, color_of_line(theme, line), value);
+  const char* const words = line.name == "m" ? ", largest score" : line.name == "l" ? ", sum of exp" : "";
+  if (const float x = at.x + text_width(fonts.strong, line.name); x + text_width(fonts.small, words) + 8.0F <= value_x)
+    put_text(fonts.small, {x, at.y + font_size(fonts.strong) - font_size(fonts.small) - 1.0F}, theme.text_dim, words);
   ImGui::Dummy(ImVec2(width, 20.0F));
   frame.mark(fmt::format("neuron.chain.{}", index), {.origin = at, .size = {width, 20.0F}});
   std::string text = line.formula;
@@ -44,7 +49,7 @@ void draw_chain_line(Frame& frame, const ChainLine& line, std::size_t index) {
 constexpr float kStripHeight = 15.0F;
 constexpr float kStripGap = 3.0F;
 constexpr float kStripLabel = 112.0F;
-constexpr float kProductRowHeight = 20.0F;
+constexpr float kProductRowHeight = 20.0F, kLeastRowHeight = 16.0F;  // lower, so that all rows are in sight
 constexpr float kIndexWidth = 34.0F;
 constexpr float kCellWidth = 58.0F;
 constexpr float kProductHeaderHeight = 22.0F;
@@ -162,7 +167,9 @@ void draw_table_head(const Frame& frame, const std::vector<Vector>& vectors, glm
     x += kCellWidth + 3.0F;
   }
   const char* title = "product qᵢ · kᵢ";
-  put_text(font, {at.x + width - text_width(font, title), at.y}, theme.output, title);
+  const float title_x = at.x + width - text_width(font, title);
+  put_scale(frame, scale_of_signs(frame), {x + 6.0F, at.y}, title_x - 12.0F);
+  put_text(font, {title_x, at.y}, theme.output, title);
 }
 
 float product_strips_height(const NeuronPair& pair) {
@@ -220,12 +227,14 @@ void draw_product_table(Frame& frame, const NeuronPair& pair, std::optional<std:
   frame.mark("neuron.products", window_rect());
   ImFont* digits = frame.ui.fonts().mono_small;
   ImGuiListClipper clipper;
-  clipper.Begin(static_cast<int>(pair.order.size()), kProductRowHeight);
+  const float height = std::floor(height_left() / static_cast<float>(std::max<std::size_t>(pair.order.size(), 1)));
+  const float row_height = height < kLeastRowHeight ? kProductRowHeight : std::min(height, kProductRowHeight);
+  clipper.Begin(static_cast<int>(pair.order.size()), row_height);
   while (clipper.Step()) {
     for (int line = clipper.DisplayStart; line < clipper.DisplayEnd; ++line) {
       const auto component = static_cast<std::uint32_t>(pair.order[static_cast<std::size_t>(line)]);
       const glm::vec2 at = cursor_position();
-      const chart::Rect row{.origin = at, .size = {inner, kProductRowHeight}};
+      const chart::Rect row{.origin = at, .size = {inner, row_height}};
       frame.mark(fmt::format("neuron.product.{}", line), row);
       const bool is_pointed = ImGui::IsWindowHovered() && row.contains(pointer_position());
       if (is_pointed) {
@@ -234,17 +243,19 @@ void draw_product_table(Frame& frame, const NeuronPair& pair, std::optional<std:
       }
       if (hovered == component) fill_rect(row, theme.hover);
       const std::string index = fmt::format("{}", component);
-      put_text(digits, {std::round(at.x + kIndexWidth - 8.0F - text_width(digits, index)), at.y + 3.0F}, theme.text_dim,
-               index);
+      put_text(digits,
+               {std::round(at.x + kIndexWidth - 8.0F - text_width(digits, index)),
+                std::round(at.y + (row_height - font_size(digits)) * 0.5F)},
+               theme.text_dim, index);
       float x = at.x + kIndexWidth;
       for (std::size_t i = 0; i < vectors.size(); ++i) {
-        const chart::Rect cell{.origin = {x, at.y + 1.0F}, .size = {kCellWidth, kProductRowHeight - 2.0F}};
+        const chart::Rect cell{.origin = {x, at.y + 1.0F}, .size = {kCellWidth, row_height - 2.0F}};
         draw_number_cell(frame, cell, vectors[i], images[i], component);
         x += kCellWidth + 3.0F;
       }
-      draw_bar(frame, {.origin = {x + 6.0F, at.y}, .size = {std::max(at.x + inner - x - 6.0F, 1.0F), kProductRowHeight}},
+      draw_bar(frame, {.origin = {x + 6.0F, at.y}, .size = {std::max(at.x + inner - x - 6.0F, 1.0F), row_height}},
                pair.chain.products[component].value(), range);
-      ImGui::Dummy(ImVec2(1.0F, kProductRowHeight));
+      ImGui::Dummy(ImVec2(1.0F, row_height));
     }
   }
   ImGui::EndChild();

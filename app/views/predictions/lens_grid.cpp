@@ -110,7 +110,7 @@ void LensGrid::draw_legend(Frame& frame) const {
       frame.state[kPredictionsView.lens].empty()
           ? "Each state through the final norm and the unembedding"
           : fmt::format("Linear lens {}: each state h is read as h + W\u00B7h + b", lens_name(frame.state));
-  draw_scale(frame, weight_colors(frame.state), low, high);
+  draw_scale(frame, {.colors = weight_colors(frame.state), .low = low, .high = high});
   continue_line(text_width(frame.ui.fonts().small, lens), 0.0F);
   write_note(frame, lens, {}, "lens.about");
 }

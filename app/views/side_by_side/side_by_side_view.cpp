@@ -23,6 +23,7 @@ namespace {
 constexpr float kMapGap = 20.0F;
 constexpr float kAbove = 6.0F;                        // above the maps and below them
 constexpr float kFooter = 20.0F, kBarWidth = 120.0F;  // of the colour bar
+constexpr const char* kWeight = "weight";
 constexpr float kStackRatio = 1.25F;  // a region that is so much higher than wide has its maps one below the other
 constexpr float kWheelZoom = 1.2F;    // a step of the wheel
 constexpr float kClickSlack = 4.0F;   // UI units that the pointer may move during a click
@@ -175,10 +176,11 @@ class SideBySideView final : public ViewPanel {
       return TiledMap(frame, port, place, [&](const chart::Region& region) { return query_of(frame, side.map, region); });
     };
     const TiledMap first = map_of(left, first_port, kLeftPlace), second = map_of(right, second_port, kRightPlace);
-    float largest = 0.0F;
+    float largest = 0.0F, most = 0.0F;
     for (const TiledMap* map : {&first, &second}) {
       if (!map->known().tile) continue;
       largest = std::max(largest, weight_limits(*map->known().facts, frame.state[kMapView.color_range]).high);
+      most = std::max(most, map->known().facts->range.high);
     }
     const auto colors = [&](shell::HeatmapImage& image, const ShownTile&) {
       set_shared_colors(image, frame.state, largest);
@@ -192,8 +194,11 @@ class SideBySideView final : public ViewPanel {
     const float end = std::max(rooms.areas[0].end().y, rooms.areas[1].end().y);
     shell::HeatmapImage bar;
     set_shared_colors(bar, frame.state, largest);
-    draw_small_color_bar(frame, {.origin = {begin.x + room.x - kBarWidth, end + 2.0F * kAbove}, .size = {kBarWidth, 5.0F}},
-                         bar);
+    const chart::Rect colors_at{.origin = {begin.x + room.x - kBarWidth, end + 2.0F * kAbove}, .size = {kBarWidth, 5.0F}};
+    draw_small_color_bar(frame, colors_at, bar, most);
+    ImFont* font = frame.ui.fonts().small;
+    put_text(font, colors_at.origin - glm::vec2(text_width(font, kWeight) + 8.0F, kAbove), frame.ui.theme().text_dim,
+             kWeight);
     frame.says = sentence(frame, {&left.map, &right.map});
     if (frame.says.empty()) frame.says = shared_sentence(first.exact(), second.exact());
   }

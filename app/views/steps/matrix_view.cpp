@@ -230,7 +230,8 @@ void draw_cells(Frame& frame, const MatrixView& view, StepValues& values, const 
   draw_weight_marks(frame, image, *shown_tile.tile);
   const float bar_width = std::clamp(cells.size.x, kMinBar, 150.0F);
   const float bar_y = cells.end().y + 9.0F + (scrolls_columns(view.plan) ? kScrollRoom : 0.0F);
-  draw_small_color_bar(frame, {.origin = {cells.origin.x, bar_y}, .size = {bar_width, 5.0F}}, image);
+  draw_small_color_bar(frame, {.origin = {cells.origin.x, bar_y}, .size = {bar_width, 5.0F}}, image,
+                       shown_tile.facts->range.high);
 }
 
 /// Draws a scroll bar in `track`, upright or level, for `shown` of `count` from `first` on. Returns where it is moved to.

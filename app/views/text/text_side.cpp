@@ -2,6 +2,7 @@
 
 #include "app/figures/shaded_text.h"
 #include "app/shell/shaped_text.h"
+#include "app/widgets/cell_grid.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/thumbnail.h"
@@ -49,6 +50,13 @@ bool is_right_to_left(const std::vector<RunningToken>& tokens) {
   return backwards * 2 > typed;
 }
 
+shell::Color shade_of(const shell::Theme& theme, MapSide side, const TextShades& shades, float weight, float deepest) {
+  const float part = std::clamp(std::abs(weight) / shades.largest, 0.0F, 1.0F);
+  const shell::Color role = side == MapSide::Query ? theme.query : theme.key;
+  const shell::Color color = shades.is_difference ? chart::pack(exporting::sign_color(weight)) : role;
+  return shell::with_alpha(color, static_cast<std::uint32_t>(deepest * part));
+}
+
 class BlockPainter {
  public:
   BlockPainter(Frame& frame, const TextBlock& block, const TextMarks& marks)
@@ -90,10 +98,7 @@ class BlockPainter {
 
   /// Returns the colour of a token's weight; `deepest`: its alpha where the weight is the largest.
   shell::Color shade(std::uint32_t token, float deepest) const {
-    const float part = std::clamp(std::abs(weight(token)) / marks_.shades->largest, 0.0F, 1.0F);
-    const shell::Color role = marks_.side == MapSide::Query ? theme_.query : theme_.key;
-    const shell::Color color = marks_.shades->is_difference ? chart::pack(exporting::sign_color(weight(token))) : role;
-    return shell::with_alpha(color, static_cast<std::uint32_t>(deepest * part));
+    return shade_of(theme_, marks_.side, *marks_.shades, weight(token), deepest);
   }
 
   chart::Rect rect_of(std::uint32_t token) const {
@@ -328,6 +333,23 @@ TextShades shades_of(Frame& frame, LockedToken chosen) {
     shades.largest = std::max(shades.largest, std::abs(weight));
   }
   return shades;
+}
+
+void put_shade_scale(const Frame& frame, MapSide side, const TextShades& shades, glm::vec2 at, float end) {
+  if (shades.largest <= 0.0F) return;
+  const shell::Theme& theme = frame.ui.theme();
+  std::array<shell::Color, 256> colors{};
+  const float low = shades.is_difference ? -shades.largest : 0.0F;
+  for (std::size_t i = 0; i < colors.size(); ++i) {
+    const float weight = low + (shades.largest - low) * static_cast<float>(i) / 255.0F;
+    colors.at(i) = shell::blended(shade_of(theme, side, shades, weight, kDeepestShade), theme.background);
+  }
+  const std::string most = shade_text(shades.largest, shades.is_difference);
+  put_scale(frame,
+            {.colors = colors,
+             .low = shades.is_difference ? "change, " + shade_text(low, true) : std::string("weight, 0"),
+             .high = most},
+            at, end);
 }
 
 std::optional<std::uint32_t> draw_text_block(Frame& frame, const TextBlock& block, const TextMarks& marks) {

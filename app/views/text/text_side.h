@@ -45,6 +45,9 @@ struct TextShades {
 /// map.
 TextShades shades_of(Frame& frame, LockedToken chosen);
 
+/// Draws what the shades of `side` mean, where it fits between two x of a line.
+void put_shade_scale(const Frame& frame, MapSide side, const TextShades& shades, glm::vec2 at, float end);
+
 /// The marks in a block.
 struct TextMarks {
   MapSide side = MapSide::Query;       ///< of the block

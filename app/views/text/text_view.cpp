@@ -50,7 +50,7 @@ class TextView final : public ViewPanel {
     lay_out(frame, is_cross);
     const LockedToken chosen = choose(frame, is_cross);
     const TextShades shades = shades_of(frame, chosen);
-    draw_header(frame, is_cross);
+    draw_header(frame, is_cross, chosen, shades);
     shown_ = {
         .ui = &frame.ui, .is_cross = is_cross, .chosen = chosen, .shades = shades, .title = title(frame.state.selection)};
     const std::optional<LockedToken> before = std::exchange(hovered_, std::nullopt);
@@ -137,11 +137,16 @@ class TextView final : public ViewPanel {
     return of_text({MapSide::Query, end > 0 ? end - 1 : 0});
   }
 
-  static void draw_header(Frame& frame, bool is_cross) {
+  static void draw_header(Frame& frame, bool is_cross, LockedToken chosen, const TextShades& shades) {
     draw_view_title(frame, title(frame.state.selection));
     frame.mark("text.title", last_item_rect());
     choose_mean(frame);
     if (!is_cross) choose_side(frame);
+    const chart::Rect beside = last_item_rect();
+    const float line = font_size(frame.ui.fonts().small);
+    put_shade_scale(frame, chosen.side == MapSide::Query ? MapSide::Key : MapSide::Query, shades,
+                    {beside.end().x + kGap, std::round(beside.center().y - line * 0.5F)},
+                    cursor_position().x + width_left());
     place_sentence(frame, kBelowControls);
   }
 
