@@ -56,6 +56,11 @@ std::string recovery_text(const PatchingChoices& choices, const RunNames& names,
 /// the size of the largest recovery.
 std::string scale_note(double largest);
 
+/// Returns the patches of the list, the strongest first; a long one has none whose recovery is written as 0.000.
+std::vector<PatchCell> listed_patches(const PatchEffects& effects, PatchMeasure measure);
+/// Returns the part of the width that a map of tokens takes, with its scale: at most `most`.
+float share_of_map(const Frame& frame, const Grid& map, float most);
+
 /// Return the recoveries of a map of layers and heads, the one farthest from 0 first; and of tokens (rows) and layers.
 HeadScores recoveries_of_heads(const PatchEffects& effects, PatchMeasure measure, model::BlockKind kind,
                                const BlockShapes& shapes);

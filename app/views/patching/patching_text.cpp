@@ -1,6 +1,8 @@
 #include "app/views/patching/patching_parts.h"
 
 #include "app/state/comparison.h"
+#include "app/widgets/cell_grid.h"
+#include "app/widgets/controls.h"
 #include "app/widgets/size_text.h"
 #include "app/widgets/table_view.h"
 
@@ -123,6 +125,19 @@ std::string scale_note(double largest) {
   if (largest <= kMax) return {};
   return " The runs hardly differ in it, so that a patch changes it by many times their difference: choose another token, "
          "or two.";
+}
+
+std::vector<PatchCell> listed_patches(const PatchEffects& effects, PatchMeasure measure) {
+  constexpr std::size_t kListed = 200, kShort = 20;
+  std::vector<PatchCell> cells = strongest_patches(effects, measure, kListed);
+  while (cells.size() > kShort && std::abs(cells.back().recovery) < 5e-4) cells.pop_back();
+  return cells;
+}
+
+float share_of_map(const Frame& frame, const Grid& map, float most) {
+  constexpr float kScale = 330.0F;
+  const float room = width_left(), width = grid_width(frame, map, GridKind::TextRows, {room * most, height_left()});
+  return std::min(most, std::max(width, kScale) / std::max(room, 1.0F));
 }
 
 HeadScores recoveries_of_heads(const PatchEffects& effects, PatchMeasure measure, model::BlockKind kind,

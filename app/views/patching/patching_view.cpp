@@ -16,7 +16,6 @@ constexpr float kMinMapHeight = 150.0F, kLowRoom = 260.0F;  // of what is below 
 constexpr const char* kNothingToRecover =
     "Both runs give the same here, so that there is nothing to recover. Choose a token, or two, of which they think "
     "differently.";
-constexpr std::size_t kListed = 200;
 constexpr double kMinRange = 0.1;  // of the colours: rounding isn't shown as if it mattered
 
 /// Activation patching between the present run and the baseline: a map of layers and tokens, of heads, or of the weights of
@@ -52,8 +51,8 @@ class PatchingView final : public ViewPanel {
       draw_heads(frame);
     } else {
       const float height = std::floor(height_left() * kMapShare);
-      ColumnPair{.share = kMapShare}.draw([&] { draw_tokens(frame); }, [&] { draw_list(frame); },
-                                          std::max(height, kMinMapHeight));
+      ColumnPair{.share = share_of_map(frame, matrix_, kMapShare)}.draw(
+          [&] { draw_tokens(frame); }, [&] { draw_list(frame); }, std::max(height, kMinMapHeight));
     }
     say_effect(frame);
     if (dropped_) keep_patch(frame, dropped_->from, dropped_->to);
@@ -149,7 +148,7 @@ class PatchingView final : public ViewPanel {
                          frame.result.model ? utf8(frame.result.model->path.filename()) : "playground",
                          typed_text(frame.state.source), typed_text(frame.state.compare.baseline->inputs.source));
     if (is_known) return;
-    strongest_ = strongest_patches(*effects_, measure, kListed);
+    strongest_ = listed_patches(*effects_, measure);
     matrix_ = {};
     scores_ = {};
     if (is_heads()) {
