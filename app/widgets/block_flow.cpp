@@ -28,7 +28,8 @@ class FlowPainter {
         walk_(flow.walk),
         layout_(flow.layout),
         hovered_(hovered),
-        theme_(frame.ui.theme()) {}
+        theme_(frame.ui.theme()),
+        has_operations_(has_room_for_operations()) {}
 
   PointedCell draw() {
     for (const PlacedArrow& arrow : layout_.arrows) draw_arrow(arrow);
@@ -44,6 +45,14 @@ class FlowPainter {
   }
 
  private:
+  /// A strip whose matrices are too narrow for one of their operations has none.
+  bool has_room_for_operations() const {
+    const shell::FontSet& fonts = frame_.ui.fonts();
+    return !layout_.is_strip || std::ranges::all_of(layout_.nodes, [&](const PlacedNode& placed) {
+      return measure_math(fonts, fonts.small, plan_.nodes[placed.node].operation).x <= placed.box.size.x;
+    });
+  }
+
   bool is_being_made(std::size_t node) const { return !walk_.is_at_end() && walk_.step() == node; }
 
   void draw_arrow(const PlacedArrow& arrow) {
@@ -70,8 +79,8 @@ class FlowPainter {
     if (!ImGui::IsRectVisible(box.origin, box.end())) return;
     const shell::Color color = is_shown ? color_of_node(node, theme_) : theme_.text_dim;
     // A strip's words may reach into the gap after its narrow boxes.
-    const float beyond = layout_.is_strip ? 14.0F : 0.0F;
-    list->PushClipRect(box.origin, box.end() + glm::vec2(beyond, 0.0F), true);
+    const float beyond = layout_.is_strip ? 14.0F : 0.0F, below = beyond + 4.0F;
+    list->PushClipRect(box.origin, box.end() + glm::vec2(layout_.is_strip ? below : 0.0F, 0.0F), true);
     float x = box.origin.x;
     if (layout_.is_strip) {
       const std::string number = fmt::format("{}", placed.node + 1);
@@ -82,7 +91,8 @@ class FlowPainter {
     const bool is_strong = !layout_.is_strip || x + measure_math(fonts, fonts.strong, symbol).x <= box.end().x;
     const float down = is_strong ? 0.0F : 3.0F;
     if (const float most = box.end().x + beyond - x; measure_math(fonts, fonts.small, symbol).x > most) {  // a word
-      put_text(fonts.small, {x, box.origin.y + down}, color, fit_text(fonts.small, symbol, most));
+      if (!has_operations_)
+        put_text(fonts.small, {box.origin.x, placed.operation_y}, color, fit_text(fonts.small, symbol, box.size.x + below));
     } else {
       x += draw_math(fonts, is_strong ? fonts.strong : fonts.small, {x, box.origin.y + down}, color, symbol) + 6.0F;
     }
@@ -92,7 +102,7 @@ class FlowPainter {
     if (!layout_.is_strip || text_width(fonts.small, name) <= room) {
       put_text(fonts.small, {x, box.origin.y + 3.0F}, theme_.text, fit_text(fonts.small, name, room));
     }
-    if (!layout_.is_strip || measure_math(fonts, fonts.small, node.operation).x <= box.size.x) {
+    if (has_operations_) {
       draw_math(fonts, fonts.small, {box.origin.x, placed.operation_y}, theme_.text_dim, node.operation);
     }
     list->PopClipRect();
@@ -211,6 +221,7 @@ class FlowPainter {
   const BlockLayout& layout_;
   std::string& hovered_;
   const shell::Theme& theme_;
+  bool has_operations_ = true;
   PointedCell pointed_;
 };
 

@@ -157,6 +157,7 @@ void draw_walk_controls(Frame& frame, BlockWalk& walk, const std::string& step) 
 }
 
 constexpr float kLowStrip = 84.0F;
+constexpr float kFrame = 2.0F;  // around the flow: a matrix at its edge has its frame outside of its cells
 constexpr float kLowRegion = 560.0F, kMinLowWidth = 600.0F;  // lower, and wide enough: the walk is beside the title
 
 /// Is the region too low for a header with a chart and a line of controls below the flow?
@@ -240,7 +241,7 @@ void draw_opened(Frame& frame, const HeadSubject& subject, const BlockNode& node
 PointedCell draw_flow(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, glm::vec2 room,
                       BlockViewState& memory) {
   const float width = room.x - ImGui::GetStyle().ScrollbarSize;
-  const float least = least_block_height(plan, width);
+  const float least = least_block_height(plan, width) + 2.0F * kFrame;
   memory.room = least > room.y ? glm::vec2(width, least) : room;
   begin_bare_region("flow", room);
   const std::optional<std::size_t> step = memory.walk.is_at_end() ? std::nullopt : std::optional(memory.walk.step());
@@ -249,7 +250,7 @@ PointedCell draw_flow(Frame& frame, const HeadSubject& subject, const BlockPlan&
     ImGui::SetScrollY(down * ImGui::GetScrollMaxY());
   }
   const glm::vec2 at = cursor_position();
-  const chart::Rect area{.origin = at, .size = memory.room};
+  const chart::Rect area{.origin = at + kFrame, .size = memory.room - 2.0F * kFrame};
   frame.mark("block.flow", area);
   const PointedCell pointed = draw_block_flow(
       frame, subject, {.plan = plan, .layout = lay_out_block(plan, area), .walk = memory.walk, .name = "block"},
