@@ -127,6 +127,11 @@ void draw_finds(Frame& frame, const std::string& name) {
   }
 }
 
+constexpr std::array kMeasures = {
+    "The mean weight that a query gives to the cells of the pattern.",
+    "TransformerLens\u2019 mul: the part of all of the map\u2019s weight that is on the pattern.",
+    "TransformerLens\u2019 abs: 1 minus how far map and pattern are apart, summed over cells and divided by the tokens."};
+
 void choose_scoring(Frame& frame, const std::string& name) {
   if (frame.state.selection.block.kind == model::BlockKind::Cross) return;  // no patterns
   evaluation::PatternScoring& scoring = frame.state.heads.scoring;
@@ -134,7 +139,16 @@ void choose_scoring(Frame& frame, const std::string& name) {
   const std::vector<std::string> exclusions = {"all", "no first", "no current", "neither"};
   continue_line(label_width(frame, "Score") + segmented_width(frame, measures), kToolGap);
   draw_label(frame, "Score");
+  const glm::vec2 at = cursor_position();
   choose_segment(frame, (name + ".measure").c_str(), measures, scoring.measure);
+  float left = at.x;
+  for (std::size_t i = 0; i < measures.size(); ++i) {
+    const float width = segmented_width(frame, std::span(measures).subspan(i, 1));
+    ImGui::SetCursorScreenPos({left, at.y});
+    ImGui::Dummy({width, ImGui::GetFrameHeight()});
+    explain_last_item(frame, kMeasures.at(i));
+    left += width;
+  }
   if (scoring.measure == evaluation::PatternMeasure::Mean) return;  // of which no cell is left out
   continue_line(label_width(frame, "Keys") + segmented_width(frame, exclusions), kToolGap);
   draw_label(frame, "Keys");
