@@ -2,6 +2,7 @@
 
 #include "app/state/field.h"
 #include "app/state/model_changes.h"
+#include "app/state/side_by_side_settings.h"
 #include "core/utf8.h"
 
 namespace headlight::app {
@@ -99,7 +100,8 @@ void compare_with_text(State& state, std::string text) {
   if (is_model(other.source)) other.model().ids.clear();
   state.compare.baseline =
       BaselineRun{.inputs = run_inputs(other), .name = differing_words(other.text(), state.text(), kShownText)};
-  state.compare.is_second_text = true;
+  const bool is_usual = state[kSideBySideView.right] == SideMap::OtherHead && !state[kSideBySideView.is_chosen];
+  if (!std::exchange(state.compare.is_second_text, true) && is_usual) state.set(kSideBySideView.right, SideMap::Baseline);
 }
 
 bool has_second_text(const State& state) { return state.compare.baseline && state.compare.is_second_text; }
@@ -123,7 +125,8 @@ void exchange_texts(State& state) {
 
 void stop_comparing(State& state) {
   state.compare.baseline.reset();
-  state.compare.is_second_text = false;
+  const bool had_text = std::exchange(state.compare.is_second_text, false);
+  if (had_text && state[kSideBySideView.right] == SideMap::Baseline) state.set(kSideBySideView.right, SideMap::OtherHead);
 }
 
 bool can_return_to_baseline(const State& state) {

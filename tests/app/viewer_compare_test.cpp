@@ -257,6 +257,20 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("side_by_side.refused"));
   }
 
+  TEST_CASE("side by side: a second text is beside the first, unless another head was chosen") {
+    UiDriver ui(with_text("the cat sat on the mat"));
+    show_golden_model(ui, "gpt2");
+    const auto right = [&] { return ui.state()[kSideBySideView.right]; };
+    ui.press(Key::T, kControl);
+    CHECK(right() == SideMap::Baseline);
+    ui.click("text.second.close");
+    CHECK(right() == SideMap::OtherHead);
+    ui.press(Key::J);
+    ui.click("side_by_side.next");
+    ui.press(Key::T, kControl);
+    CHECK(right() == SideMap::OtherHead);
+  }
+
   TEST_CASE("what if: the map and the list of heads, by every measure; a click selects, a button knocks out") {
     UiDriver ui(with_text("the cat sat on the mat"));
     show_golden_model(ui, "gpt2");
