@@ -91,8 +91,9 @@ class FlowPainter {
     const bool is_strong = !layout_.is_strip || x + measure_math(fonts, fonts.strong, symbol).x <= box.end().x;
     const float down = is_strong ? 0.0F : 3.0F;
     if (const float most = box.end().x + beyond - x; measure_math(fonts, fonts.small, symbol).x > most) {  // a word
+      const bool fits = text_width(fonts.small, symbol) <= box.size.x + below;
       if (!has_operations_)
-        put_text(fonts.small, {box.origin.x, placed.operation_y}, color, fit_text(fonts.small, symbol, box.size.x + below));
+        draw_math(fonts, fonts.small, {box.origin.x, placed.operation_y}, color, fits ? symbol : node.operation);
     } else {
       x += draw_math(fonts, is_strong ? fonts.strong : fonts.small, {x, box.origin.y + down}, color, symbol) + 6.0F;
     }
