@@ -115,6 +115,32 @@ TEST_SUITE("gpu") {
     CHECK(ui.state()[kSideBySideView.head] == before.head);
   }
 
+  TEST_CASE("colours are named, a bar\u2019s end says that larger weights share it, and rows that can be all seen are") {
+    State state = of_captions();
+    state.selection.block.layer = LayerIndex{1};
+    state.selection.head = 4;
+    UiDriver ui(state, open_gpu_runner);
+    ui.resize(1600, 1000);
+    ui.click("mask.causal");  // so that the first row sees a single key
+    const auto shows = [&](const std::string& view, const char* words) {
+      ui.show(view);
+      ui.settle();
+      const std::string text = letters_on_screen();
+      CAPTURE(view);
+      CAPTURE(text);
+      CHECK(text.find(words) != std::string::npos);
+    };
+    shows("head", "\u2265");
+    shows("steps", "\u2265");
+    shows("model", "eachmap\u2019slargest");
+    shows("text", "weight,0");
+    ui.show("block");
+    const chart::Rect output = ui.rect("block.heads");
+    CHECK(output.end().x + 1.0F <= ui.rect("block.flow").end().x);
+    shows("neuron", ",largestscore");
+    CHECK(ui.rect("neuron.product.31").end().y <= ui.rect("neuron.products").end().y);
+  }
+
   TEST_CASE("tables of layers and heads use the page") {
     UiDriver ui(of_captions(), open_gpu_runner);
     for (const char* view : {"logits", "what_if"}) {
