@@ -151,8 +151,9 @@ std::pair<float, std::size_t> strip_edge(const BlockPlan& plan, glm::vec2 room) 
 BlockLayout lay_out_strip(const BlockPlan& plan, const chart::Rect& room) {
   BlockLayout layout;
   layout.is_strip = true;
-  const auto [edge, lines] = strip_edge(plan, room.size);
-  layout.height = static_cast<float>(lines) * (edge + kStripLine) - kStripLineGap;
+  const std::pair strip = strip_edge(plan, room.size);
+  const float edge = strip.first;
+  layout.height = static_cast<float>(strip.second) * (edge + kStripLine) - kStripLineGap;
   fill_lines(plan, edge, room.size.x, [&](std::size_t i, float x, std::size_t line) {
     const glm::vec2 at = glm::floor(room.origin + glm::vec2(x, static_cast<float>(line) * (edge + kStripLine)));
     const glm::vec2 size(strip_width(plan.nodes[i], edge), edge);

@@ -233,7 +233,7 @@ class PromptsView final : public ViewPanel {
       table.columns.back().is_quiet.push_back(!out.empty());
     }
     rows_ = all_rows(table);
-    std::ranges::stable_partition(rows_, [&](std::size_t prompt) { return why_out(prompt).empty(); });
+    std::stable_partition(rows_.begin(), rows_.end(), [&](std::size_t prompt) { return why_out(prompt).empty(); });
     prompts_.show(std::move(table));
   }
 
@@ -246,7 +246,7 @@ class PromptsView final : public ViewPanel {
   std::string about_prompt(Frame& frame, std::size_t prompt) const {
     const SetPrompt& one = findings_->set->prompts[prompt];
     const std::string& out = why_out(prompt);
-    const std::string about =
+    std::string about =
         fmt::format("{}\u201C{}\u201D \u2192 \u201C{}\u201D{}", out.empty() ? "" : fmt::format("Left out: {}. ", out),
                     prompt_line(one), one.answer, one.wrong.empty() ? "" : fmt::format(", not \u201C{}\u201D", one.wrong));
     if (ImGui::IsItemHovered()) frame.ui.ensure_glyphs(about);
