@@ -46,7 +46,7 @@ class ModelFlags {
   const std::string& survey() const { return survey_; }
   /// Returns the file with steps of a training that open_file() was given; empty: none.
   const std::string& steps() const { return steps_; }
-  /// A file of open_file() with views and their places; empty: there is none.
+  /// Returns the file with views and their places that open_file() was given; empty: none.
   const std::string& layout() const { return layout_; }
   /// Sets the model, as --model does.
   void use_model(std::string path) { model_ = std::move(path); }
@@ -65,7 +65,8 @@ class ModelFlags {
   /// Sets the session, as --session does.
   void use_session(std::string file) { session_file_ = std::move(file); }
 
-  /// Opens a file without a flag: a model, a capture, a session, a lesson, a survey or a text, as kind_of_file() finds.
+  /// Opens a file without a flag: a model, a capture, a session, a lesson, a layout, a survey or a text, as kind_of_file()
+  /// finds.
   /// Throws Error where there is no such file or it is no text, and UsageError beside a flag that names another one.
   void open_file(const std::string& file);
 
