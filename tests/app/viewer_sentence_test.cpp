@@ -173,24 +173,35 @@ void check_map(UiDriver& ui) {
   ui.settle();
 }
 
-/// All numbers of a table, what each was before the change that stands beside it, and the loss' perplexity.
-std::vector<double> numbers_in(const std::string& text) {
+/// The numbers of a line of a table, from left to right.
+std::vector<double> numbers_in_line(const std::string& line) {
   std::vector<double> numbers;
-  for (std::size_t at = 0; at < text.size();) {
-    const bool begins = std::isdigit(static_cast<unsigned char>(text[at])) != 0 || text[at] == '-';
+  for (std::size_t at = 0; at < line.size();) {
+    const bool begins = std::isdigit(static_cast<unsigned char>(line[at])) != 0 || line[at] == '-';
     char* end = nullptr;
-    const double number = begins ? std::strtod(text.c_str() + at, &end) : 0.0;
-    const std::size_t length = begins ? static_cast<std::size_t>(end - (text.c_str() + at)) : 0;
+    const double number = begins ? std::strtod(line.c_str() + at, &end) : 0.0;
+    const std::size_t length = begins ? static_cast<std::size_t>(end - (line.c_str() + at)) : 0;
     if (length > 0) numbers.push_back(number);
     at += std::max<std::size_t>(length, 1);
   }
-  const std::size_t count = numbers.size();
-  for (std::size_t at = 2; at < count; ++at) {
-    numbers.push_back(numbers[at - 1] - numbers[at]);
-    numbers.push_back(numbers[at - 2] - numbers[at]);  // the baseline's change is one column further
-  }
-  if (count > 0) numbers.push_back(std::exp(numbers[count - 1]));
   return numbers;
+}
+
+/// All numbers of a table; in each line what a number was before the change that stands one column further, or two where the
+/// baseline's change does; and of the last line, where a loss ends, its perplexity.
+std::vector<double> numbers_in(const std::string& table) {
+  std::vector<double> all;
+  std::istringstream lines(table);
+  double last = 0.0;
+  for (std::string line; std::getline(lines, line);) {
+    const std::vector<double> numbers = numbers_in_line(line);
+    all.insert(all.end(), numbers.begin(), numbers.end());
+    for (std::size_t at = 1; at < numbers.size(); ++at) all.push_back(numbers[at - 1] - numbers[at]);
+    for (std::size_t at = 2; at < numbers.size(); ++at) all.push_back(numbers[at - 2] - numbers[at]);
+    if (!numbers.empty()) last = numbers.back();
+  }
+  all.push_back(std::exp(last));
+  return all;
 }
 
 /// Is the number as it is said that of the table, or its hundredth, to the last digit that is said?
