@@ -118,12 +118,11 @@ int run_view(ViewFlags& flags) {
 Subcommand add_view_command(CLI::App& app) {
   const auto [command, flags, made] = begin_subcommand(app, "view", run_view);
   FlagGroup(*command, "Text")
-      .add_argument(
-          "file", "[FILE]",
-          "what to open, recognised by its content: a model's folder, .gguf, .safetensors or .bin file; a capture "
-          "(.npz, .safetensors); a session (.json), or a figure that carries one; a lesson (.json); the folder of a "
-          "survey; a .zip of saved steps; else a text",
-          flags->file);
+      .add_argument("file", "[FILE]",
+                    "what to open, recognised by its content: a model's folder, .gguf, .safetensors or .bin file; a capture "
+                    "(.npz, .safetensors); a session (.json), or a figure that carries one; a lesson or a layout (.json); "
+                    "the folder of a survey; a .zip of saved steps; else a text",
+                    flags->file);
   flags->model.add_to(*command, "--score-scale", fmt::format("what was open last, {} at the first start", kCaptionWriter));
   flags->shown.add_to(*command);
   flags->model.add_lesson_flags(*command);
