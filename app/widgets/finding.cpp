@@ -26,6 +26,20 @@ void write_missing(Frame& frame, const Analysed* answer) {
   write_note(frame, missing_text(answer), is_refused ? frame.ui.theme().warning : frame.ui.theme().text_dim);
 }
 
+bool draw_first_button(Frame& frame, std::string name, const char* label, const char* explanation) {
+  const shell::Theme& theme = frame.ui.theme();
+  go_below_note();
+  ImGui::PushStyleColor(ImGuiCol_Button, theme.accent);
+  ImGui::PushStyleColor(ImGuiCol_ButtonHovered, theme.accent_hover);
+  ImGui::PushStyleColor(ImGuiCol_ButtonActive, theme.accent_hover);
+  ImGui::PushStyleColor(ImGuiCol_Text, theme.text_on_accent);
+  frame.ui.ensure_glyphs(label);
+  const bool is_clicked = ImGui::Button(label);
+  ImGui::PopStyleColor(4);
+  mark_last_item(frame, std::move(name), explanation);
+  return is_clicked;
+}
+
 void draw_rows(std::size_t count, float height, float width, const std::function<void(std::size_t row, float y)>& draw) {
   const ImVec2 origin = ImGui::GetCursorScreenPos();
   const float above = std::max(ImGui::GetWindowPos().y - origin.y, 0.0F);

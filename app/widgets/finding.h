@@ -43,6 +43,9 @@ void write_note(Frame& frame, const std::string& text, std::optional<shell::Colo
 std::string missing_text(const Analysed* answer);
 void write_missing(Frame& frame, const Analysed* answer);
 
+/// A filled button, the one that gets to what a view would show: below the last note, whose other buttons continue its line.
+bool draw_first_button(Frame& frame, std::string name, const char* label, const char* explanation);
+
 /// Rows of a list in the current region, which scrolls: those of `count` rows of this height that are visible are drawn at
 /// their y on the screen, and all take their place. `width`: of what they take.
 void draw_rows(std::size_t count, float height, float width, const std::function<void(std::size_t row, float y)>& draw);

@@ -9,7 +9,7 @@ namespace {
 /// A piece that is never broken: a part of a word, or a formula.
 struct Piece {
   std::string text;
-  bool is_bold = false, is_formula = false;
+  bool is_bold = false, is_formula = false, is_code = false;
   bool may_break = false;  ///< a line may end before it
   bool has_space = false;  ///< before it
   std::uint8_t mark = 0;   ///< of a sentence
@@ -21,13 +21,14 @@ constexpr float kSentenceSpacing = 2.0F, kSentenceRise = 5.0F;
 /// Bytes of UTF-8 have the order of their characters.
 constexpr std::string_view kFirstIdeograph = "\u2E80", kLastIdeograph = "\uFFEF";
 
-/// Splits at `**`, `$` and marks of sentences, then at spaces and around ideographs.
+/// Splits at `**`, `$`, backticks and marks of sentences, then at spaces and around ideographs.
 class Splitter {
  public:
   explicit Splitter(std::string_view text) {
     while (!text.empty()) {
       const bool is_mark = text.starts_with("**"), is_formula = text.front() == '$';
-      const std::size_t end = is_formula ? text.find('$', 1) : std::string_view::npos;
+      const bool is_code = text.front() == '`';
+      const std::size_t end = is_formula || is_code ? text.find(text.front(), 1) : std::string_view::npos;
       const auto mark = static_cast<std::uint8_t>(text.front());
       const std::size_t word_end = text.find(kWordEnd);
       if (mark > 0 && mark < kWordEnd && word_end != std::string_view::npos) {
@@ -37,11 +38,12 @@ class Splitter {
       } else if (is_mark && (is_bold_ || text.find("**", 2) != std::string_view::npos)) {
         is_bold_ = !is_bold_;
         text.remove_prefix(2);
-      } else if (is_formula && end != std::string_view::npos && end > 1) {
-        add(text.substr(1, end - 1), true);
+      } else if (end != std::string_view::npos && end > 1) {
+        add(text.substr(1, end - 1), is_formula);
+        pieces_.back().is_code = is_code;
         text.remove_prefix(end + 1);
       } else {
-        const std::size_t rest = std::min({text.find("**", 1), text.find_first_of("$\1\2\3\4", 1), text.size()});
+        const std::size_t rest = std::min({text.find("**", 1), text.find_first_of("$`\1\2\3\4", 1), text.size()});
         add_words(text.substr(0, rest));
         text.remove_prefix(rest);
       }
@@ -283,7 +285,7 @@ void draw_empty_note(Frame& frame, const std::string& name, const std::string& t
   write_wrapped(frame.ui.fonts().title, frame.ui.theme().text, title, left + width);
   frame.mark(name, last_item_rect());
   ImGui::SetCursorPosX(left);
-  write_wrapped(frame.ui.fonts().body, frame.ui.theme().text_dim, text, left + width);
+  draw_rich_text(frame, text, frame.ui.fonts().body, frame.ui.theme().text_dim, width);
   frame.transient.in_place = fmt::format("{}: {}", title, text);
   frame.transient.shows_nothing = true;
 }
@@ -294,17 +296,17 @@ void go_below_note() {
   ImGui::SetCursorScreenPos({left, ImGui::GetCursorScreenPos().y});
 }
 
-void draw_rich_text(Frame& frame, const std::string& text, ImFont* font, shell::Color color) {
+void draw_rich_text(Frame& frame, const std::string& text, ImFont* font, shell::Color color, float width_of_lines) {
   frame.ui.ensure_glyphs(text);
   const shell::FontSet& fonts = frame.ui.fonts();
   const std::vector<Piece> pieces = Splitter(text).take();
   const std::array colors = {color, frame.ui.theme().query, frame.ui.theme().key, color, color};  // by mark
-  const auto font_of = [&](const Piece& piece) { return piece.is_bold ? fonts.strong : font; };
+  const auto font_of = [&](const Piece& piece) { return piece.is_code ? fonts.mono : piece.is_bold ? fonts.strong : font; };
   const auto width_of = [&](const Piece& piece) {
     return piece.is_formula ? measure_math(fonts, font, piece.text).x : text_width(font_of(piece), piece.text);
   };
   const glm::vec2 origin = cursor_position();
-  const float room = std::max(width_left(), 1.0F);
+  const float room = std::max(width_of_lines > 0.0F ? width_of_lines : width_left(), 1.0F);
   const float space = text_width(font, " ");
   const float line = font_size(font) + ImGui::GetStyle().ItemSpacing.y * 0.5F;
   glm::vec2 at(0.0F);

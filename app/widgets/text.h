@@ -106,15 +106,16 @@ void write_pair(const Frame& frame, const std::string& name, const std::string& 
 /// Draws dim small text after the title, in its line and on its baseline.
 void draw_title_note(Frame& frame, const std::string& note);
 
-/// Draws a title, a reason and advice in the middle of a region that has nothing to draw. `name` marks it for tests.
+/// Draws a title, a reason and advice, as draw_rich_text() has them, in the middle of a region that has nothing to draw.
+/// `name` marks it for tests.
 void draw_empty_note(Frame& frame, const std::string& name, const std::string& title, const std::string& text);
 
 /// Goes below a note's text: the next items, buttons, begin where its text does.
 void go_below_note();
 
-/// Draws a paragraph with **bold** words, $formulas$ (math_text.h) and the marked words of a sentence
+/// Draws a paragraph with **bold** words, $formulas$ (math_text.h), `code` and the marked words of a sentence
 /// (app/shapes/sentence.h), broken at spaces and between Chinese, Japanese and Korean characters, from the cursor on and as
-/// wide as the region. A sign without its partner is drawn as it is.
-void draw_rich_text(Frame& frame, const std::string& text, ImFont* font, shell::Color color);
+/// wide as the region, or as `width_of_lines`. A sign without its partner is drawn as it is.
+void draw_rich_text(Frame& frame, const std::string& text, ImFont* font, shell::Color color, float width_of_lines = 0.0F);
 
 }  // namespace headlight::app
