@@ -37,6 +37,11 @@ constexpr std::array kTranslatorExamples = {
     Example{"A batch", "Ein Mann fährt Fahrrad.\nDrei Kinder bauen eine Burg aus Sand.", nullptr},
 };
 
+constexpr ExamplePair kCaptionPair{"A man in a red shirt rides a horse. A man in a red shirt rides a",
+                                   "A man in a red shirt rides a bike. A man in a red shirt rides a", " horse", " bike"};
+
+std::string folder_of_model(const State& state) { return utf8(std::filesystem::path(model_path(state.source)).filename()); }
+
 }  // namespace
 
 std::span<const Example> examples() { return kExamples; }
@@ -54,6 +59,10 @@ std::span<const Example> examples_for(const State& state) {
       [](const Capture&) { return std::span<const Example>(); });
 }
 
+const ExamplePair* example_pair(const State& state) {
+  return is_model(state.source) && folder_of_model(state) == kCaptionsStarter.model ? &kCaptionPair : nullptr;
+}
+
 std::string_view trained_on(std::string_view folder) {
   for (const StarterView* starter : {&kCaptionsStarter, &kTranslatorStarter}) {
     if (folder == starter->model) return starter->trained_on;
@@ -67,7 +76,7 @@ std::string misfit_text(Frame& frame) {
   constexpr std::size_t kMinLosses = 4;
   const State& state = frame.state;
   if (!is_model(state.source) || !state.model().ids.empty() || state.text().empty()) return {};
-  const std::string folder = utf8(std::filesystem::path(model_path(state.source)).filename());
+  const std::string folder = folder_of_model(state);
   const std::span<const Example> fitting = examples_of(folder);
   const auto begins = [&](const Example& example) { return std::string_view(example.text).starts_with(state.text()); };
   const bool has_losses = frame.result.input && !frame.result.input->target;

@@ -19,6 +19,14 @@ std::span<const Example> examples_of(std::string_view folder);
 
 /// Returns the examples for what the state shows: the playground's, a bundled model's, or none.
 std::span<const Example> examples_for(const State& state);
+/// Two texts that differ in a word, and what a bundled model says next after each.
+struct ExamplePair {
+  const char *text, *other;
+  const char *answer, *wrong;  ///< with their leading spaces
+};
+/// Returns that of the model that the state shows; null: none is known to work for it.
+const ExamplePair* example_pair(const State& state);
+
 /// Returns what the bundled model in a folder of this name was trained on, "captions of photos"; empty for other folders.
 std::string_view trained_on(std::string_view folder);
 

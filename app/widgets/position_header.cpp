@@ -60,7 +60,19 @@ void draw_position_header(Frame& frame, const std::string& name, const std::stri
   const float copy = copied ? button_width(kCopyCsv) + kCopyGap : 0.0F;
   const float controls = 2.0F * ImGui::GetFrameHeight() + spacing + copy + (position.is_chosen ? automatic + spacing : 0.0F);
   const float right = ImGui::GetContentRegionMax().x - controls;
+  const std::string token = predicted_token_text(frame.result, position.batch, position.token);
+  frame.ui.ensure_glyphs(token);
+  const std::string about =
+      fmt::format("{} \u201C{}\u201D (token {} of {})", position.kind == PredictionPosition::Kind::Next ? "after" : "at",
+                  token, position.token - position.first + 1, position.end - position.first);
+  constexpr float kGap = 12.0F;
   draw_view_title(frame, title, right - spacing - ImGui::GetCursorPosX());
+  const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + kGap;
+  const bool is_beside = end + text_width(frame.ui.fonts().small, about) + kGap <= right;
+  if (is_beside) {
+    ImGui::SameLine(0.0F, kGap);
+    draw_title_note(frame, about);
+  }
   ImGui::SameLine(right);
   if (position.is_chosen) {
     if (draw_button(frame, name + ".automatic", "Automatic",
@@ -78,13 +90,8 @@ void draw_position_header(Frame& frame, const std::string& name, const std::stri
     choose_position(frame, position.token + 1);
   }
   if (copied) draw_copy_button(frame, name + ".copy", copied);
-  const std::string token = predicted_token_text(frame.result, position.batch, position.token);
-  frame.ui.ensure_glyphs(token);
-  const std::string about = fmt::format("{} \u201C{}\u201D, position {} of {}, counted from 0",
-                                        position.kind == PredictionPosition::Kind::Next ? "after" : "at", token,
-                                        position.token - position.first, position.end - position.first);
-  ImFont* font = frame.ui.fonts().body;
-  write_text(font, frame.ui.theme().text_dim, fit_text(font, about, width_left()));
+  if (!is_beside)
+    write_text(frame.ui.fonts().small, frame.ui.theme().text_dim, fit_text(frame.ui.fonts().small, about, width_left()));
   place_sentence(frame);
 }
 

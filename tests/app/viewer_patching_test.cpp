@@ -71,6 +71,40 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("patching.cell.0.0"));
   }
 
+  TEST_CASE("patching: one button shows two texts that work and their map, and Undo brings the old text back") {
+    State state;
+    change_to_model(state, find_bundled_model("captions-gpt2")->string());
+    state.text() = "A dog runs";
+    state.view.tab = "patching";
+    UiDriver ui(state, open_gpu_runner);
+    REQUIRE(ui.sees("patching.example"));
+    check_tips(ui);
+    ui.click("patching.example");
+    ui.settle();
+    CHECK(ui.state().text().ends_with("rides a"));
+    REQUIRE(has_second_text(ui.state()));
+    CHECK(second_text(ui.state()) != ui.state().text());
+    REQUIRE(effects(ui));
+    CHECK(effects(ui)->is_complete());
+    CHECK(effects(ui)->target.logit > 1.0);   // the first text says "horse" …
+    CHECK(effects(ui)->source.logit < -1.0);  // … and the second "bike"
+    // The map has half of the view in a small window, whole rows of controls above it.
+    for (const glm::uvec2 size : {glm::uvec2(1024, 640), glm::uvec2(1600, 1000)}) {
+      CAPTURE(size.x);
+      ui.resize(size.x, size.y);
+      ui.settle();
+      const float top = ui.rect("view.title").origin.y, end = ui.rect("status.time").origin.y;
+      CHECK(end - ui.rect("patching.summary").end().y >= 0.55F * (end - top));
+      CHECK(ui.rect("patching.measure.2").origin.y == ui.rect("patching.map.0").origin.y);
+      CHECK(ui.rect("patching.token").origin.y == ui.rect("patching.into.0").origin.y);
+      CHECK(ui.rect("patching.keep").origin.y < ui.rect("patching.summary").end().y);
+    }
+    ui.press(Key::Z, kControl);
+    ui.settle();
+    CHECK(ui.state().text() == "A dog runs");
+    CHECK(ui.sees("patching.example"));
+  }
+
   TEST_CASE("a kept change that the text has no place for is named, until it has one") {
     State state = with_text("one two");
     const model::BlockRef block{};
@@ -128,6 +162,7 @@ TEST_SUITE("gpu") {
     CHECK(std::holds_alternative<inference::Replace>(ui.state().changes[0].intervention->operation));
     CHECK(effects(ui)->target.logit != before);
     check_tips(ui);
+    ui.click("patching.steer");
     ui.click("patching.steer.mean");
     ui.wait(5.0);
     REQUIRE(ui.state().changes.size() == 2);

@@ -49,29 +49,29 @@ void KeptChangesPanel::draw_steering(Frame& frame) {
   const auto name = [&](const char* which) {
     return fmt::format("steering towards {} from L{} ({})", baseline_name(frame.state), selection.block.layer.value, which);
   };
-  const std::string label = fmt::format("Steer from layer {}", selection.block.layer.value);
   ImGui::SameLine();
-  if (draw_button(frame, "patching.steer.mean", (label + ": mean###mean").c_str(),
-                  "Adds the mean difference of the two runs' residual streams before this layer to every token "
-                  "(activation addition).")) {
+  ImGui::SetNextItemWidth(kSteerWidth);
+  OpenList list(frame, "patching.steer", fmt::format("Steer from layer {}", selection.block.layer.value).c_str(),
+                "Adds the difference of the two runs' residual streams before this layer to every token (activation "
+                "addition).");
+  if (!list) return;
+  if (list.entry("by the mean over the tokens", "mean", false, "Adds the mean of the tokens' differences."))
     keep(steering_query(selection.block, selection.batch, start, length), name("mean over the tokens"));
-  }
-  ImGui::SameLine();
-  if (draw_button(frame, "patching.steer.last", (label + ": last token###last").c_str(),
-                  "Adds the difference of the two runs' last tokens before this layer to every token.")) {
+  if (list.entry("by the last token's", "last", false, "Adds the difference of the two runs' last tokens."))
     keep(steering_query(selection.block, selection.batch, start + length - 1, 1), name("last token"));
-  }
+}
+
+const char* mean_label(const State& state) {
+  return has_second_text(state) ? "Give the second text's mean" : "Give the baseline's mean";
 }
 
 void KeptChangesPanel::draw_mean(Frame& frame, const std::optional<HeadRef>& head) {
   ImGui::BeginDisabled(!head);
   ImGui::SameLine();
-  const char* const label =
-      has_second_text(frame.state) ? "Give the second text's mean###mean" : "Give the baseline's mean###mean";
   const char* const explanation =
       "Mean ablation over a reference text: at every token the chosen head gives the mean of what it gives in the other "
       "run.";
-  if (draw_button(frame, "patching.mean", label, explanation) && head) {
+  if (draw_button(frame, "patching.mean", mean_label(frame.state), explanation) && head) {
     const std::uint32_t batch = frame.state.selection.batch;
     const model::TokenBatch& tokens = frame.result.input->queries(head->block.kind);
     keep(baseline_mean_query(head->block, batch, head->head, tokens.start(batch), tokens.lengths[batch]),

@@ -1,7 +1,9 @@
+#include "app/data/prompts/prompt_room.h"
 #include "app/state/comparison.h"
 #include "app/state/logits_settings.h"
 #include "app/views/patching/patching_parts.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/examples.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/prediction_bars.h"
@@ -67,15 +69,17 @@ void choose_part_of_heads(Frame& frame) {
 
 void draw_patching_controls(Frame& frame, const ChosenLogit& logit) {
   PatchingChoices& choices = frame.state.patching;
+  constexpr float kLeastTokens = 300.0F;  // two lists, narrow
   const std::vector<std::string> maps = {"residual stream", "attention", "MLP", "heads", "paths", "weights"};
   choose_segment(frame, "patching.map", maps, choices.map);
+  choose_next_segment(frame, "patching.measure", {"logit", "probability", "loss"}, choices.measure);
+  choose_part_of_heads(frame);
   choose_next_segment(frame, "patching.into",
                       has_second_text(frame.state)
                           ? std::vector<std::string>{"second text into first", "first text into second"}
                           : std::vector<std::string>{"baseline into present", "present into baseline"},
                       choices.into_baseline);
-  choose_next_segment(frame, "patching.measure", {"logit", "probability", "loss"}, choices.measure);
-  choose_part_of_heads(frame);
+  continue_line(kLeastTokens, kControlGap);
   choose_tokens(frame, logit, "patching");
   const bool is_shared = offer_both_predictions(frame, logit);
   choose_kind(frame, "patching.kind");
@@ -94,11 +98,24 @@ void draw_edit_button(Frame& frame) {
   frame.ui.request_redraw(2);
 }
 
-void draw_keep_button(Frame& frame, const char* label = "Keep as baseline and edit the text",
+void draw_keep_button(Frame& frame, const char* label = "Keep as baseline and edit",
                       const char* explanation = "Keeps this run to compare with, and puts the caret into the text.") {
   if (!draw_button(frame, "patching.keep_baseline", label, explanation)) return;
   frame.start_command("compare.freeze");
   frame.transient.text_focus = TextFocus::AtEnd;
+}
+
+/// Shows two texts of the bundled model, as one step of the history, which measures the words that they decide between.
+void draw_example_button(Frame& frame, const ExamplePair& pair) {
+  const std::string label = fmt::format("Try it: \u201C{}\u201D against \u201C{}\u201D###try",
+                                        std::string_view(pair.answer).substr(1), std::string_view(pair.wrong).substr(1));
+  const std::string about =
+      fmt::format("\u201C{}\u201D, and as the second text \u201C{}\u201D. Undo brings yours back.", pair.text, pair.other);
+  if (!draw_first_button(frame, "patching.example", label.c_str(), about.c_str())) return;
+  const SetPrompt prompt{.text = pair.text, .corrupted = pair.other, .answer = pair.answer, .wrong = pair.wrong};
+  const FittedPrompt fitted = fit_prompt(prompt, *frame.result.model, true);
+  frame.prompts->show({.prompt = prompt, .answer = fitted.answer, .wrong = fitted.wrong});
+  frame.ui.request_redraw(2);
 }
 
 }  // namespace
@@ -107,15 +124,18 @@ bool draw_patching_start(Frame& frame) {
   const EngineResult& result = frame.result;
   const SharedValue<BaselineRun>& baseline = frame.state.compare.baseline;
   if (!baseline) {
-    draw_empty_note(
-        frame, "patching.no_baseline", "Patching needs two texts",
-        "Open a second text (Ctrl+T) and change a word in it. Activations of one run are put into the other, place "
-        "by place: where that carries the prediction over is where the difference is.");
-    go_below_note();
-    if (draw_button(frame, "patching.second_text", "Open a second text",
-                    "A second text below the first, to compare it with.")) {
+    draw_empty_note(frame, "patching.no_baseline", "Patching needs two texts",
+                    "Open a second text (Ctrl+T) and change a word in it. Activations of one run are put into the other, "
+                    "place by place: "
+                    "where the patch flips the prediction, the model keeps the difference.");
+    const ExamplePair* pair = frame.prompts ? example_pair(frame.state) : nullptr;
+    if (pair) draw_example_button(frame, *pair);
+    constexpr const char* kOpen = "Open a second text";
+    constexpr const char* kAbout = "A second text below the first (Ctrl+T): change a word in it.";
+    if (pair) ImGui::SameLine();
+    if (pair ? draw_button(frame, "patching.second_text", kOpen, kAbout)
+             : draw_first_button(frame, "patching.second_text", kOpen, kAbout))
       frame.start_command("compare.second_text");
-    }
     ImGui::SameLine();
     draw_keep_button(frame);
     return false;
@@ -134,10 +154,10 @@ bool draw_patching_start(Frame& frame) {
     return false;
   }
   if (is_capture(baseline->inputs.source)) {
-    draw_empty_note(
-        frame, "patching.capture", "The baseline is a capture",
-        "It holds attention alone, no activations that could be put into this run. Keep a run of this model as baseline "
-        "(Ctrl+D), then change a word of its text.");
+    draw_empty_note(frame, "patching.capture", "The baseline is a capture",
+                    "It has no network whose activations could be put into this run. Keep a run of this model as baseline "
+                    "(Ctrl+D), then "
+                    "change a word of its text.");
     go_below_note();
     draw_keep_button(frame);
     return false;

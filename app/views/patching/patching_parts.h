@@ -119,6 +119,10 @@ void begin_drag(const PatchCell& cell, std::uint64_t map, const std::string& wor
 /// Returns the cell of this map whose activations were dropped on the last item in this frame.
 std::optional<PatchCell> dropped_on_last_item(std::uint64_t map);
 
+inline constexpr float kSteerWidth = 170.0F;
+/// Returns the label of the button that KeptChangesPanel::draw_mean() draws.
+const char* mean_label(const State& state);
+
 /// Activations of the baseline that are kept in the present one: asked of the engine, then a part of the state.
 class KeptChangesPanel {
  public:
@@ -128,8 +132,8 @@ class KeptChangesPanel {
   };
   /// Asks for them; they are kept as `name` when they arrive, at their own place or at the target.
   void keep(const AnalysisQuery& query, std::string name, std::optional<Target> target = {});
-  /// Buttons in the present line that keep the difference of both runs' residual streams before the selected layer, or what
-  /// the head gives on the mean in the baseline (none: the button is disabled).
+  /// A list, kSteerWidth wide, and a button in the present line that keep the difference of both runs' residual streams
+  /// before the selected layer, or what the head gives on the mean in the baseline (none: the button is disabled).
   void draw_steering(Frame& frame);
   void draw_mean(Frame& frame, const std::optional<HeadRef>& head);
   /// Keeps what has arrived. Call it in every frame in which there is a baseline.

@@ -11,8 +11,10 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kMapShare = 0.62F;                          // of the width, or of the height where the list is below
-constexpr float kMinMapHeight = 150.0F, kLowRoom = 260.0F;  // of what is below the controls
+constexpr float kMapShare = 0.62F;  // of the width, or of the height where the list is below
+constexpr float kMinMapHeight = 150.0F;
+constexpr float kLeastSummary = 200.0F;  // narrower: the buttons are below it
+constexpr const char* kKeep = "Keep this patch";
 constexpr const char* kNothingToRecover =
     "Both runs give the same here, so that there is nothing to recover. Choose a token, or two, of which they think "
     "differently.";
@@ -29,7 +31,7 @@ class PatchingView final : public ViewPanel {
     kept_.update(frame);
     const std::optional<ChosenLogit> logit = chosen_logit(frame);
     if (!logit) return write_missing(frame, nullptr);
-    draw_position_header(frame, "patching", "Where is the difference between two texts?", logit->position,
+    draw_position_header(frame, "patching", "Where do two texts differ?", logit->position,
                          "Copies every number of this map as CSV.");
     draw_patching_controls(frame, *logit);
     const State& state = frame.state;
@@ -46,7 +48,6 @@ class PatchingView final : public ViewPanel {
       return write_note(frame, kNothingToRecover, frame.ui.theme().warning);
     }
     draw_buttons(frame);
-    ImGui::Spacing();
     if (is_heads()) {
       draw_heads(frame);
     } else {
@@ -174,12 +175,20 @@ class PatchingView final : public ViewPanel {
                                         .receiver = receiver_,
                                         .tried = search_.tried});
     std::string text = summary_ + scale_note(largest_);
-    if (!found.is_complete()) text += fmt::format(" {} of {} cells measured so far\u2026", found.known, found.all);
-    if (height_left() >= kLowRoom || !found.is_complete())
-      return write_note(frame, text, frame.ui.theme().text, "patching.summary");
-    // In a low window the map needs the room of all lines but the first.
-    write_text(frame.ui.fonts().small, frame.ui.theme().text, fit_text(frame.ui.fonts().small, text, width_left()));
+    if (!found.is_complete()) text = fmt::format("{} of {} cells measured so far\u2026 {}", found.known, found.all, text);
+    const float buttons = width_of_buttons(frame), room = width_left() - buttons;
+    ImFont* small = frame.ui.fonts().small;
+    frame.ui.ensure_glyphs(text);
+    write_label(small, frame.ui.theme().text_dim, fit_text(small, text, room < kLeastSummary ? width_left() : room));
     mark_last_item(frame, "patching.summary", text.c_str());
+  }
+
+  float width_of_buttons(const Frame& frame) const {
+    if (!can_keep()) return 0.0F;
+    const float keep = kControlGap + button_width(kKeep);
+    if (choices_.map == PatchMap::Residual) return keep + ImGui::GetStyle().ItemSpacing.x + kSteerWidth;
+    const bool is_output = patched_site(choices_) == model::Site::HeadOutput;
+    return keep + (is_output ? ImGui::GetStyle().ItemSpacing.x + button_width(mean_label(frame.state)) : 0.0F);
   }
 
   void draw_buttons(Frame& frame) {
@@ -187,9 +196,10 @@ class PatchingView final : public ViewPanel {
       return csv(patching_table(*effects_, choices_.map, [&](std::size_t column) { return label(column); }));
     });
     if (!can_keep()) return;
+    continue_line_at_right(width_of_buttons(frame) - kControlGap, 0.0F);
     const std::optional<PatchCell> cell = chosen_cell(frame);
     ImGui::BeginDisabled(!cell && ImGui::GetDragDropPayload() == nullptr);
-    if (ImGui::Button("Keep this patch") && cell) keep_patch(frame, *cell, *cell);
+    if (ImGui::Button(kKeep) && cell) keep_patch(frame, *cell, *cell);
     if (const auto from = dropped_on_last_item(map_number(frame))) dropped_ = {.from = *from, .to = *from};
     ImGui::EndDisabled();
     mark_last_item(
