@@ -8,7 +8,9 @@
 #include "app/state/comparison.h"
 #include "app/state/logits_settings.h"
 #include "app/state/predictions_settings.h"
+#include "app/text_on_screen.h"
 #include "app/ui_driver.h"
+#include "app/views/prompts/prompts_parts.h"
 #include "core/file.h"
 #include "support/temporary_directory.h"
 
@@ -156,16 +158,27 @@ TEST_SUITE("gpu") {
     CHECK(ui.window().prompts().findings() == found);
   }
 
-  TEST_CASE("without a set, of a set that isn't there and beside a network without logits one sentence says what to do") {
+  TEST_CASE(
+      "without a set one is measured at once, of a set that isn't there and beside a network without logits one sentence "
+      "says what to do") {
     const Set set;
     State state = of_captions(set);
     state.set(kPromptsView.set, {});
-    {
+    {  // A model as small as this one measures a set that comes along, at once and without a change of the state.
       UiDriver ui(state, open_gpu_runner);
       ui.show("prompts");
-      CHECK(ui.sees("prompts.empty"));
-      check_tips(ui);
+      ui.settle();
+      CHECK_FALSE(ui.sees("prompts.empty"));
+      const auto found = ui.window().prompts().findings();
+      REQUIRE(found);
+      CHECK(found->set->name == "induction");
+      CHECK(found->measured() == found->prompts());
+      CHECK(ui.sees("prompts.cell.3.7"));
+      CHECK(ui.state()[kPromptsView.set].empty());
+      CHECK(text_on_screen(ui.rect("prompts.set")).find("Induction") != std::string::npos);
     }
+    CHECK(shown_prompt_set("", 124'000'000).empty());  // a larger one waits for the button
+    CHECK(shown_prompt_set("ioi", 124'000'000) == "ioi");
     state.set(kPromptsView.set, "none-such");
     {
       UiDriver ui(state, open_gpu_runner);

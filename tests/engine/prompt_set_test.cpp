@@ -4,7 +4,7 @@
 #include <fstream>
 #include <set>
 
-#include "app/data/prompts/prompt_set.h"
+#include "app/data/prompts/fitted_prompt.h"
 #include "inference/language_model.h"
 #include "support/error_message.h"
 #include "support/temporary_directory.h"
@@ -161,6 +161,9 @@ TEST_SUITE("cpu") {
       }
       CAPTURE(one.first);
       CHECK(count >= one.second);
+      const auto named = std::ranges::find(bundled_prompts(), one.first, &BundledPrompts::id);
+      REQUIRE(named != bundled_prompts().end());
+      CHECK(set.prompts.size() == named->count);
     }
   }
 }

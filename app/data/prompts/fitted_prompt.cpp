@@ -105,12 +105,12 @@ FittedPrompt fit_prompt(const SetPrompt& prompt, const inference::LanguageModel&
 }
 
 std::span<const BundledPrompts> bundled_prompts() {
-  static constexpr std::array<BundledPrompts, 6> kSets = {{{"ioi", "IOI: the indirect object"},
-                                                           {"greater-than", "Greater-than: a later year"},
-                                                           {"induction", "Induction: repeated words"},
-                                                           {"docstring", "Docstring: the third argument"},
-                                                           {"subject-verb", "Subject\u2013verb agreement"},
-                                                           {"color", "Colour: whose shirt"}}};
+  static constexpr std::array<BundledPrompts, 6> kSets = {{{"ioi", "IOI: the indirect object", 96},
+                                                           {"greater-than", "Greater-than: a later year", 64},
+                                                           {"induction", "Induction: repeated words", 64},
+                                                           {"docstring", "Docstring: the third argument", 64},
+                                                           {"subject-verb", "Subject\u2013verb agreement", 64},
+                                                           {"color", "Colour: whose shirt", 64}}};
   return kSets;
 }
 

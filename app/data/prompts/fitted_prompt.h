@@ -36,6 +36,7 @@ FittedPrompt fit_prompt(const SetPrompt& prompt, const inference::LanguageModel&
 /// The sets that come along, as the choice names them.
 struct BundledPrompts {
   const char *id, *title;
+  std::size_t count;  ///< of its prompts
 };
 std::span<const BundledPrompts> bundled_prompts();
 /// The file of a chosen set: one that comes along by its id, else a path.

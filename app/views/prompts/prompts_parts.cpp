@@ -132,8 +132,16 @@ PromptMeasure shown_measure(const State& state) {
           .is_signed = false};
 }
 
-void draw_prompt_sets(Frame& frame) {
-  const std::string chosen = frame.state[kPromptsView.set];
+const BundledPrompts& first_prompts() {
+  return *std::ranges::find(bundled_prompts(), std::string_view("induction"), &BundledPrompts::id);
+}
+
+std::string shown_prompt_set(const std::string& chosen, std::size_t parameters) {
+  constexpr std::size_t kSmall = 10'000'000;
+  return chosen.empty() && parameters <= kSmall ? first_prompts().id : chosen;
+}
+
+void draw_prompt_sets(Frame& frame, const std::string& chosen) {
   const auto known = std::ranges::find_if(bundled_prompts(), [&](const BundledPrompts& set) { return set.id == chosen; });
   const std::string shown = known != bundled_prompts().end() ? known->title
                             : chosen.empty()                 ? "Choose a set"

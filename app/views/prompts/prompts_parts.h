@@ -24,8 +24,13 @@ std::string question_text(const PromptQuestion& question, const PromptFindings& 
 /// Are columns named positions or tokens? Then they are the rows on screen.
 bool has_named_columns(const PromptQuestion& question);
 
+/// The set that comes along and is measured first.
+const BundledPrompts& first_prompts();
+/// The chosen set; else the first one where a model has so few parameters that it takes a moment, or none.
+std::string shown_prompt_set(const std::string& chosen, std::size_t parameters);
+
 /// The set, the experiment and what it reads of the state.
-void draw_prompt_sets(Frame& frame);
+void draw_prompt_sets(Frame& frame, const std::string& shown);
 void draw_experiment_controls(Frame& frame, const PromptFindings* findings);
 
 /// The mean of every cell; and all of it as CSV: mean, deviation (none of one number), count, how many prompts have none,

@@ -46,9 +46,10 @@ class PromptsView final : public ViewPanel {
  private:
   /// Takes what is known.
   void update(const Frame& frame, PromptRoom& room) {
-    const bool is_asked =
-        !frame.state[kPromptsView.set].empty() && frame.result.inputs && is_model(frame.result.inputs->source);
+    set_ = shown_prompt_set(frame.state[kPromptsView.set], frame.result.parameter_count);
+    const bool is_asked = !set_.empty() && frame.result.inputs && is_model(frame.result.inputs->source);
     if (is_asked) question_ = prompt_question(frame.state, *frame.result.inputs);
+    question_.set = set_;
     if (is_asked) room.want(question_);
     const auto findings = is_asked ? room.findings() : nullptr;
     const PromptMeasure measure = shown_measure(frame.state);
@@ -64,19 +65,20 @@ class PromptsView final : public ViewPanel {
   /// Title, choices, or in words why there are no prompts. Returns whether there are.
   bool draw_controls(Frame& frame, PromptRoom& room) {
     draw_title(frame, room);
-    place_sentence(frame);
-    draw_prompt_sets(frame);
-    if (frame.state[kPromptsView.set].empty()) {
-      draw_empty_note(frame, "prompts.empty", "No set is chosen",
+    if (set_.empty()) {
+      draw_empty_note(frame, "prompts.empty", "What holds over many prompts",
                       "A set has many prompts of one task, each with the word that should come next: every experiment shows "
-                      "its mean over them. Choose one above, or open a file.");
-      go_below_note();
-      const BundledPrompts& first =
-          *std::ranges::find(bundled_prompts(), std::string_view("induction"), &BundledPrompts::id);
-      if (draw_button(frame, "prompts.first", first.title, "Chooses this set, one of those that come along."))
+                      "its mean over them. With a model of this size that takes a while.");
+      const BundledPrompts& first = first_prompts();
+      const std::string label = fmt::format("Run \u201C{}\u201D ({} prompts)###first", first.title, first.count);
+      if (draw_first_button(frame, "prompts.first", label.c_str(), "Measures this set, one of those that come along."))
         frame.state.set(kPromptsView.set, first.id);
+      ImGui::SameLine();
+      draw_prompt_sets(frame, set_);
       return false;
     }
+    place_sentence(frame);
+    draw_prompt_sets(frame, set_);
     draw_experiment_controls(frame, findings_.get());
     if (!findings_) write_note(frame, room.is_paused() ? "Cancelled." : "Reading the set\u2026");
     const bool is_known = findings_ && findings_->error.empty();
@@ -317,6 +319,7 @@ class PromptsView final : public ViewPanel {
     show(frame, room, is_low ? spread.lowest : spread.highest, kTabs.at(static_cast<std::size_t>(question_.experiment)));
   }
 
+  std::string set_;  ///< that is measured; empty: none until one is chosen
   // Of what was drawn last.
   PromptQuestion question_;
   std::shared_ptr<const PromptFindings> findings_;
