@@ -41,6 +41,16 @@ struct OpenSurvey {
   UiDriver ui;
 };
 
+/// Where the user's files for a while are, until the end of the scope.
+struct CacheFolder {
+  explicit CacheFolder(const std::string& path) {
+    if (const char* before = std::getenv("XDG_CACHE_HOME")) old = before;
+    setenv("XDG_CACHE_HOME", path.c_str(), 1);
+  }
+  ~CacheFolder() { old ? setenv("XDG_CACHE_HOME", old->c_str(), 1) : unsetenv("XDG_CACHE_HOME"); }
+  std::optional<std::string> old;
+};
+
 /// Draws frames until it is so, a minute at most: it waits for other processes.
 bool becomes(UiDriver& ui, const std::function<bool()>& is_so) {
   for (int moment = 0; moment < 1'200 && !is_so(); ++moment) {
@@ -287,6 +297,22 @@ TEST_SUITE("gpu") {
     check_tips(ui);
     ui.click("corpus.open");
     CHECK(ui.window().file_dialog().is_open());
+  }
+
+  TEST_CASE("one button surveys the captions that come along, and their heads are on screen") {
+    const TemporaryDirectory cache;
+    const CacheFolder variable(cache.path().string());
+    UiDriver ui;
+    CHECK_FALSE(ui.sees("corpus.example"));  // the playground has no model
+    show_golden_model(ui, "gpt2");
+    ui.show("corpus");
+    REQUIRE(ui.sees("corpus.example"));
+    check_tips(ui);
+    ui.click("corpus.example");
+    REQUIRE(becomes(ui, [&] { return ui.window().surveys().survey() != nullptr; }));
+    CHECK(ui.window().surveys().survey()->texts == 40);
+    CHECK(ui.state()[kCorpusView.folder].starts_with(cache.path().string()));
+    CHECK(ui.sees("corpus.dots.0"));
   }
 
   TEST_CASE("the dialog of a survey is a door like others: typed into at once, Browse, a dropped file, Enter") {

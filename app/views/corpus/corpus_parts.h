@@ -132,6 +132,8 @@ class HeadPage {
 class SurveyForm {
  public:
   void open(const Frame& frame);
+  /// Surveys the captions that come along, into a folder of this model in the cache; the dialog says why where it can't.
+  void survey_example(Frame& frame);
   /// The dialog, while it is open.
   void draw(Frame& frame);
   /// What runs, and how far it is; nothing where nothing does.

@@ -66,23 +66,52 @@ class CorpusView final : public ViewPanel {
   }
 
  private:
+  /// Says what a survey shows, with the button that gets there first.
   void draw_empty(Frame& frame, const SurveyRoom& room) {
     if (room.is_reading()) return draw_empty_note(frame, "corpus.empty", "Reading the survey\u2026", "");
     SurveyForm::draw_progress(frame);
-    draw_empty_note(frame, "corpus.empty", room.error().empty() ? "No survey is open" : "This survey can't be read",
-                    room.error().empty() ? "A survey says what every head does over a whole corpus: open a folder that "
-                                           "headlight survey wrote, or start one on a text file."
-                                         : room.error());
-    go_below_note();
-    draw_open_buttons(frame);
+    if (!can_begin(frame))
+      return draw_empty_note(frame, "corpus.empty", "A survey is on its way", "Its heads are here when it is whole.");
+    const bool has_error = !room.error().empty();
+    const bool has_example = is_model(frame.state.source) && frame.result.input && !frame.result.input->target;
+    if (!has_error && frame.result.capture) {
+      draw_empty_note(frame, "corpus.empty", "Not in the capture",
+                      "A survey runs a network over many texts, and a capture has none. A folder that `headlight survey` "
+                      "wrote opens all the same.");
+    } else {
+      draw_empty_note(
+          frame, "corpus.empty", has_error ? "This survey can't be read" : "What every head does over many texts",
+          has_error
+              ? room.error()
+              : fmt::format("Each head becomes a dot: how much it looks at the token before, at what came after the same "
+                            "word, at the first token, with the texts that show it most. Survey {}a text of your own, "
+                            "or open a folder that `headlight survey` wrote.",
+                            has_example ? "the captions that come along, " : ""));
+    }
+    if (has_example && draw_first_button(frame, "corpus.example", "Survey the example captions",
+                                         "Measures every head over some captions, a second or so for a small model."))
+      form_.survey_example(frame);
+    if (has_example) ImGui::SameLine(0.0F, 6.0F);
+    draw_open_button(frame, !has_example);
+    if (frame.result.capture) return;
+    ImGui::SameLine(0.0F, 6.0F);
+    draw_begin_button(frame);
   }
 
-  void draw_open_buttons(Frame& frame) {
-    if (draw_button(frame, "corpus.open", "Open\u2026", "Asks for the folder of a survey."))
-      frame.start_command("file.open_survey");
-    ImGui::SameLine(0.0F, 6.0F);
+  static bool can_begin(const Frame& frame) {
     const SurveyChild* child = frame.surveys->child();
-    ImGui::BeginDisabled(child && !child->view().has_ended);
+    return !child || child->view().has_ended;
+  }
+
+  static void draw_open_button(Frame& frame, bool is_first = false) {
+    constexpr const char* kAbout = "Asks for the folder of a survey.";
+    if (is_first ? draw_first_button(frame, "corpus.open", "Open\u2026", kAbout)
+                 : draw_button(frame, "corpus.open", "Open\u2026", kAbout))
+      frame.start_command("file.open_survey");
+  }
+
+  void draw_begin_button(Frame& frame) {
+    ImGui::BeginDisabled(!can_begin(frame));
     if (draw_button(frame, "corpus.begin", "Survey a text\u2026",
                     "Measures every head over a text file, in the background."))
       form_.open(frame);
@@ -104,7 +133,9 @@ class CorpusView final : public ViewPanel {
       draw_title_note(frame, fit_text(small, note, end - after - 12.0F));
     }
     ImGui::SameLine(end);
-    draw_open_buttons(frame);
+    draw_open_button(frame);
+    ImGui::SameLine(0.0F, 6.0F);
+    draw_begin_button(frame);
     ImGui::SameLine(0.0F, 6.0F);
     draw_copy_button(frame, "corpus.copy",
                      "Puts the heads that are listed and all their numbers on the clipboard, for spreadsheets.");
