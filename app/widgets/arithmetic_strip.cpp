@@ -89,11 +89,11 @@ void draw_arithmetic_strip(Frame& frame, const ArithmeticStrip& strip, bool& sho
                     ImGuiWindowFlags_AlwaysUseWindowPadding | ImGuiWindowFlags_NoScrollbar);
   const ImVec2 low = ImGui::GetWindowPos();
   const ImVec2 size = ImGui::GetWindowSize();
+  outline_rect(to_glm(low), to_glm(low) + to_glm(size), theme.border);
   if (!strip.arithmetic) {
-    write_wrapped(
-        fonts.body, theme.text_dim,
-        "Point at a cell: the row and the column that made it light up, and its arithmetic is written here. A click holds "
-        "it.");
+    constexpr const char* kHint =
+        "Point at a cell: what made it lights up, and its arithmetic is written here. A click holds it.";
+    write_text(fonts.small, theme.text_dim, fit_text(fonts.small, kHint, width_left()));
   } else {
     const shell::Color role = strip.color;
     fill_rect({low.x, low.y + 8.0F}, {low.x + 4.0F, low.y + size.y - 8.0F}, role, 2.0F);

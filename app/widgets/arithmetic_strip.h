@@ -5,7 +5,7 @@
 
 namespace headlight::app {
 
-inline constexpr float kStripHeight = 112.0F;
+inline constexpr float kStripHeight = 112.0F, kEmptyStrip = 34.0F;
 
 /// The contents of the strip.
 struct ArithmeticStrip {
@@ -13,8 +13,8 @@ struct ArithmeticStrip {
   const char* title = "";                  ///< of its matrix: "raw scores"
   shell::Color color = 0;                  ///< of the matrix' role
   std::string tokens = {};                 ///< whose row and column the cell is: "query 2 “short” · key 5 “first”"
-  float height = kStripHeight;
-  std::optional<NumberRef> number = {};  ///< what "From?" asks about; none: no such button
+  float height = kStripHeight;             ///< without a cell kEmptyStrip is enough
+  std::optional<NumberRef> number = {};    ///< what "From?" asks about; none: no such button
 };
 
 /// Draws the cell's calculation in words and numbers, from the cursor on: in one equation with the largest terms, or with

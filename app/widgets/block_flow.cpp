@@ -29,7 +29,8 @@ class FlowPainter {
         layout_(flow.layout),
         hovered_(hovered),
         theme_(frame.ui.theme()),
-        has_operations_(has_room_for_operations()) {}
+        has_operations_(has_room_for_operations()),
+        has_strong_(has_room_for_strong()) {}
 
   PointedCell draw() {
     for (const PlacedArrow& arrow : layout_.arrows) draw_arrow(arrow);
@@ -50,6 +51,17 @@ class FlowPainter {
     const shell::FontSet& fonts = frame_.ui.fonts();
     return !layout_.is_strip || std::ranges::all_of(layout_.nodes, [&](const PlacedNode& placed) {
       return measure_math(fonts, fonts.small, plan_.nodes[placed.node].operation).x <= placed.box.size.x;
+    });
+  }
+
+  /// One symbol of a strip that has no room in strong type makes all of them lighter.
+  bool has_room_for_strong() const {
+    const shell::FontSet& fonts = frame_.ui.fonts();
+    return !layout_.is_strip || std::ranges::all_of(layout_.nodes, [&](const PlacedNode& placed) {
+      constexpr std::size_t kLongestLetter = 3;  // bytes; a longer symbol is a word
+      const std::string& symbol = plan_.nodes[placed.node].quantity().symbol;
+      const float number = text_width(fonts.small, fmt::format("{}", placed.node + 1)) + 4.0F;
+      return symbol.size() > kLongestLetter || number + measure_math(fonts, fonts.strong, symbol).x <= placed.box.size.x;
     });
   }
 
@@ -88,14 +100,13 @@ class FlowPainter {
       x += text_width(fonts.small, number) + 4.0F;
     }
     const std::string& symbol = node.quantity().symbol;
-    const bool is_strong = !layout_.is_strip || x + measure_math(fonts, fonts.strong, symbol).x <= box.end().x;
-    const float down = is_strong ? 0.0F : 3.0F;
+    const float down = has_strong_ ? 0.0F : 3.0F;
     if (const float most = box.end().x + beyond - x; measure_math(fonts, fonts.small, symbol).x > most) {  // a word
       const bool fits = text_width(fonts.small, symbol) <= box.size.x + below;
       if (!has_operations_)
         draw_math(fonts, fonts.small, {box.origin.x, placed.operation_y}, color, fits ? symbol : node.operation);
     } else {
-      x += draw_math(fonts, is_strong ? fonts.strong : fonts.small, {x, box.origin.y + down}, color, symbol) + 6.0F;
+      x += draw_math(fonts, has_strong_ ? fonts.strong : fonts.small, {x, box.origin.y + down}, color, symbol) + 6.0F;
     }
     const std::string name(node.name());
     const float room = box.end().x - x;
@@ -136,7 +147,8 @@ class FlowPainter {
     frame_.ui.keyboard().offer_last_item();
     std::string tip(node.explanation.empty() ? "A click unfolds this matrix; Esc folds it." : node.explanation);
     if (layout_.is_strip) {
-      tip = fmt::format("{}. {}. {}", node.quantity().title, node.operation, node.explanation);
+      tip = fmt::format("{}. {}. {} Its colours reach its own largest number.", node.quantity().title, node.operation,
+                        node.explanation);
     }
     const bool is_hovered = ImGui::IsItemHovered();
     const glm::vec2 mouse = pointer_position();
@@ -222,7 +234,7 @@ class FlowPainter {
   const BlockLayout& layout_;
   std::string& hovered_;
   const shell::Theme& theme_;
-  bool has_operations_ = true;
+  bool has_operations_ = true, has_strong_ = true;
   PointedCell pointed_;
 };
 
@@ -268,7 +280,12 @@ void draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode
   const ShownTile shown = find_tile(frame, node_query(frame, subject, node, area.size));
   if (!shown.tile || shown.tile->values.empty()) return fill_rect(area, theme.missing);
   shell::HeatmapImage image = heatmap_of(shown, place, theme);
-  color_matrix(frame, image, shown);
+  // Each by its own numbers: beside those of other heads it could be black.
+  if (quantity(shown.query.quantity).colors == ColorKind::Diverging) {
+    set_difference_colors(image, theme, shown.facts->range, 1e-6F);
+  } else {
+    color_matrix(frame, image, shown);
+  }
   image.area = area;
   image.clip = clip;
   image.grid_from = 1e6F;

@@ -8,17 +8,16 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kTitleHeight = 36.0F;   // the matrix' name, and what made it
+constexpr float kTitleHeight = 38.0F;   // the matrix' name, and what made it
 constexpr float kSymbolHeight = 19.0F;  // of its name alone
 constexpr float kOperationHeight = 19.0F;
 constexpr float kGutterX = 26.0F;
-constexpr float kGutterY = 24.0F;
-constexpr float kFlowMargin = 12.0F;   // for lines along the left edge and above the first row
-constexpr float kOthersShare = 0.5F;   // of a column's width: as high as a matrix that is no map wants to be
-constexpr float kReadableMap = 88.0F;  // UI units, an edge
+constexpr float kGutterY = 16.0F;     // at least
+constexpr float kFlowMargin = 12.0F;  // for lines along the left edge and above the first row
+constexpr float kOthersShare = 0.5F;  // of a column's width: as high as a matrix that is no map wants to be
 constexpr float kMinMatrix = 8.0F;
 // Of a strip: between matrices, between lines, the least and the largest height of a matrix, and its least width as a part.
-constexpr float kStripGap = 20.0F, kStripLineGap = 8.0F, kMinStripEdge = 24.0F, kMaxStripEdge = 128.0F;
+constexpr float kStripGap = 20.0F, kTightGap = 12.0F, kStripLineGap = 8.0F, kMinStripEdge = 24.0F, kMaxStripEdge = 128.0F;
 constexpr float kThinnestInStrip = 0.6F;
 
 /// States of the residual stream, which a layer carries past its branches.
@@ -35,9 +34,9 @@ std::vector<glm::vec2> route(const BlockNode& from, const PlacedNode& start, con
   }
   if (from.row == to.row) {  // over the boxes between
     const float y = std::round(start.box.origin.y - 7.0F - offset);
-    const float x = start.box.origin.x + start.box.size.x * 0.75F;
+    const float x = start.cells.end().x - 8.0F;  // at the right of its title
     const float x_end = end.box.origin.x + end.box.size.x * 0.25F - offset;
-    return {{x, start.box.origin.y}, {x, y}, {x_end, y}, {x_end, end.box.origin.y}};
+    return {{x, start.cells.origin.y - 2.0F}, {x, y}, {x_end, y}, {x_end, end.box.origin.y}};
   }
   const float y = std::round(end.box.origin.y - 8.0F - offset);
   const float x = std::round(start.cells.origin.x + start.cells.size.x * 0.5F);
@@ -113,7 +112,7 @@ float strip_width(const BlockNode& node, float edge) {
 
 /// Calls `place(node, x, line)` for each matrix of this height. Returns the number of lines.
 template <typename Place>
-std::size_t fill_lines(const BlockPlan& plan, float edge, float width, const Place& place) {
+std::size_t fill_lines(const BlockPlan& plan, float edge, float gap, float width, const Place& place) {
   std::size_t line = 0;
   float x = 0.0F;
   for (std::size_t i = 0; i < plan.nodes.size(); ++i) {
@@ -123,25 +122,38 @@ std::size_t fill_lines(const BlockPlan& plan, float edge, float width, const Pla
       ++line;
     }
     place(i, x, line);
-    x += wide + kStripGap;
+    x += wide + gap;
   }
   return line + 1;
 }
 
 constexpr float kStripLine = kSymbolHeight + kOperationHeight + kStripLineGap;  // without the matrices
 
-/// Returns the height of a strip's matrices, and how many lines they fill.
-std::pair<float, std::size_t> strip_edge(const BlockPlan& plan, glm::vec2 room) {
+/// The height of a strip's matrices, how many lines they fill, and what is between two.
+struct StripSize {
+  float edge = kMinStripEdge;
+  std::size_t lines = 1;
+  float gap = kStripGap;
+};
+
+/// In one line what is unfolded below has more room: where its matrices would be small, they stand closer.
+StripSize strip_size(const BlockPlan& plan, glm::vec2 room) {
   constexpr std::size_t kMaxLines = 5;
-  constexpr float kReadableStrip = 44.0F;  // in one line, what is unfolded below has more room
-  const auto lines_at = [&](float edge) { return fill_lines(plan, edge, room.x, [](std::size_t, float, std::size_t) {}); };
-  std::pair best(kMinStripEdge, lines_at(kMinStripEdge));
-  for (std::size_t lines = 1; lines <= kMaxLines; ++lines) {
-    const float height = (room.y + kStripLineGap) / static_cast<float>(lines) - kStripLine;
-    float edge = std::floor(std::min(height, kMaxStripEdge));
-    while (edge > best.first && lines_at(edge) > lines) edge -= 1.0F;
-    if (edge > best.first) best = {edge, lines};
-    if (best.second == 1 && edge >= kReadableStrip) return best;
+  constexpr float kReadableStrip = 44.0F;
+  const auto lines_at = [&](float edge, float gap) {
+    return fill_lines(plan, edge, gap, room.x, [](std::size_t, float, std::size_t) {});
+  };
+  const auto largest_in = [&](std::size_t lines, float gap) {
+    float edge = std::floor(std::min((room.y + kStripLineGap) / static_cast<float>(lines) - kStripLine, kMaxStripEdge));
+    while (edge >= kMinStripEdge && lines_at(edge, gap) > lines) edge -= 1.0F;
+    return edge;
+  };
+  const float wide = largest_in(1, kStripGap), tight = largest_in(1, kTightGap);
+  if (wide >= kReadableStrip) return {.edge = wide};
+  if (tight >= kMinStripEdge) return {.edge = tight, .gap = kTightGap};
+  StripSize best{.lines = lines_at(kMinStripEdge, kStripGap)};
+  for (std::size_t lines = 2; lines <= kMaxLines; ++lines) {
+    if (const float edge = largest_in(lines, kStripGap); edge > best.edge) best = {.edge = edge, .lines = lines};
   }
   return best;
 }
@@ -151,10 +163,10 @@ std::pair<float, std::size_t> strip_edge(const BlockPlan& plan, glm::vec2 room) 
 BlockLayout lay_out_strip(const BlockPlan& plan, const chart::Rect& room) {
   BlockLayout layout;
   layout.is_strip = true;
-  const std::pair strip = strip_edge(plan, room.size);
-  const float edge = strip.first;
-  layout.height = static_cast<float>(strip.second) * (edge + kStripLine) - kStripLineGap;
-  fill_lines(plan, edge, room.size.x, [&](std::size_t i, float x, std::size_t line) {
+  const StripSize strip = strip_size(plan, room.size);
+  const float edge = strip.edge;
+  layout.height = static_cast<float>(strip.lines) * (edge + kStripLine) - kStripLineGap;
+  fill_lines(plan, edge, strip.gap, room.size.x, [&](std::size_t i, float x, std::size_t line) {
     const glm::vec2 at = glm::floor(room.origin + glm::vec2(x, static_cast<float>(line) * (edge + kStripLine)));
     const glm::vec2 size(strip_width(plan.nodes[i], edge), edge);
     const PlacedNode placed{.node = i,
@@ -174,9 +186,9 @@ BlockLayout lay_out_strip(const BlockPlan& plan, const chart::Rect& room) {
   return layout;
 }
 
-float least_block_height(const BlockPlan& plan, float width) {
+float least_block_height(const BlockPlan& plan, float width, float edge) {
   const std::vector<float> wanted = wanted_heights(plan, column_width(plan, width));
-  const float factor = std::min(kReadableMap / *std::ranges::max_element(wanted), 1.0F);
+  const float factor = std::min(edge / *std::ranges::max_element(wanted), 1.0F);
   return std::ceil(height_around(plan) + factor * std::accumulate(wanted.begin(), wanted.end(), 0.0F));
 }
 

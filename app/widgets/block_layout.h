@@ -64,8 +64,9 @@ BlockLayout lay_out_block(const BlockPlan& plan, const chart::Rect& room);
 /// arrow leads to a matrix from the one before where it is made of that.
 BlockLayout lay_out_strip(const BlockPlan& plan, const chart::Rect& room);
 
-/// Returns the height below which maps would be too small to be read in a room of this width.
-float least_block_height(const BlockPlan& plan, float width);
+inline constexpr float kReadableMap = 88.0F;  ///< UI units, an edge
+/// Returns the height below which maps would be smaller than that in a room of this width.
+float least_block_height(const BlockPlan& plan, float width, float edge = kReadableMap);
 
 /// The least width of a matrix as a part of its height, and the other way round.
 inline constexpr float kThinnestMatrix = 0.35F;

@@ -8,6 +8,7 @@
 
 #include "app/models/starter_view.h"
 #include "app/state/block_settings.h"
+#include "app/text_on_screen.h"
 #include "app/ui_driver.h"
 #include "core/file.h"
 #include "support/temporary_directory.h"
@@ -103,6 +104,41 @@ TEST_SUITE("gpu") {
     CHECK(ui.rect("block.flow").origin.y < top);
     for (int i = 0; i < 15; ++i) ui.press(shell::Key::Comma);
     CHECK(ui.rect("block.flow").origin.y == top);
+  }
+
+  TEST_CASE(
+      "a short text\u2019s whole layer is in sight in small windows until a cell is pointed at, and says what colours "
+      "mean") {
+    State state;
+    change_to_model(state, find_bundled_model("captions-gpt2")->string());
+    state.text() = "a man in a red shirt is playing a guitar on the street";
+    state.selection = {.block = {.layer = LayerIndex{1}}, .head = 4};
+    state.view.tab = "block";
+    UiDriver ui(state, open_gpu_runner);
+    for (const glm::uvec2 size : {glm::uvec2(1024, 640), glm::uvec2(1280, 800)}) {
+      CAPTURE(size.x);
+      ui.resize(size.x, size.y);
+      ui.settle();
+      CHECK(ui.rect("block.next").end().y + 34.0F < ui.rect("status.time").origin.y);
+    }
+    ui.resize(1600, 1000);
+    ui.settle();
+    const std::string words = text_on_screen();
+    CAPTURE(words);
+    for (const char* said : {"Layer 1 \u00B7 head 4\n", "each to its own largest", "heads", "mean"})
+      CHECK(words.find(said) != std::string::npos);
+    CHECK(plain_text(ui.window().sentence()).find("the MLP add") != std::string::npos);
+    const float low = ui.rect("block.flow").size.y;
+    ui.move_to("block.weights");
+    ui.settle();
+    CHECK(ui.rect("block.flow").size.y < low);
+  }
+
+  TEST_CASE("of a layer without an MLP none is spoken of") {
+    UiDriver ui(with_text("a b c", "block"), open_gpu_runner);
+    ui.settle();
+    CHECK_FALSE(ui.sees("block.ffn_hidden"));
+    CHECK(plain_text(ui.window().sentence()).find("the MLP add") == std::string::npos);
   }
 
   TEST_CASE("numbers of a cell are the exact ones where few tokens' wide vectors are drawn with pooled columns") {

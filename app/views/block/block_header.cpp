@@ -3,6 +3,7 @@
 #include "app/widgets/cell_grid.h"
 #include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/shown_tile.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -14,6 +15,7 @@ constexpr float kMinChartRoom = 620.0F;  // narrower: no chart
 // The sizes of a low header: its height, the top of its second line, and the width of the heads there.
 constexpr float kLowHeader = 54.0F, kLowAbout = 34.0F, kLowHeads = 240.0F;
 constexpr float kHeaderGap = 16.0F;
+constexpr const char* kHeads = "heads";
 
 /// Returns the width of a head's square with the gap after it.
 float head_edge(std::uint32_t heads, float width) {
@@ -26,10 +28,31 @@ void draw_square(glm::vec2 low, glm::vec2 high, bool is_selected, shell::Color c
   if (!is_selected) outline_rect(low, high, color, 1.0F);
 }
 
+/// Returns the width of the word before the heads' squares.
+float heads_word(const Frame& frame) { return text_width(frame.ui.fonts().small, kHeads) + 8.0F; }
+
+/// Draws what the colours mean between two x: of signed matrices, and of the weights where there is room for that.
+void draw_legend(const Frame& frame, glm::vec2 at, float end) {
+  constexpr const char* kEach = "each to its own largest";
+  constexpr float kSignsWidth = 172.0F;
+  ImFont* font = frame.ui.fonts().small;
+  const float words = text_width(font, kEach) + 10.0F;
+  if (at.x + words + kSignsWidth <= end) {
+    put_text(font, at, frame.ui.theme().text_dim, kEach);
+    at.x += words;
+  }
+  put_scale(frame, scale_of_signs(frame), at, std::min(at.x + kSignsWidth, end));
+  put_scale(frame, {.colors = weight_colors(frame.state), .low = "A:  0", .high = "largest"},
+            {at.x + kSignsWidth + kHeaderGap, at.y}, end);
+}
+
 /// Draws one square for each query head over the KV heads that they read, the selected one filled; a click selects.
 void draw_head_row(Frame& frame, const HeadSubject& subject, glm::vec2 at, float width) {
   const shell::Theme& theme = frame.ui.theme();
   const inference::BlockShape& shape = subject.geometry.shape;
+  put_text(frame.ui.fonts().small, at, theme.text_dim, kHeads);
+  at.x += heads_word(frame);
+  width -= heads_word(frame);
   const std::uint32_t kv_heads = std::max(shape.kv_heads, 1U);
   const float edge = head_edge(shape.heads, width);
   const float square = std::max(edge - 2.0F, 1.0F);
@@ -66,8 +89,7 @@ void draw_block_header(Frame& frame, const HeadSubject& subject, std::uint32_t t
   const float width = width_left();
   const bool has_chart = !is_low && width >= kMinChartRoom;
   const inference::BlockShape& shape = subject.geometry.shape;
-  draw_view_title(frame,
-                  fmt::format("Layer {} · head {} of {}", subject.block.layer.value, subject.geometry.head, shape.heads),
+  draw_view_title(frame, fmt::format("Layer {} · head {}", subject.block.layer.value, subject.geometry.head),
                   is_low ? width - kHeaderTools - kHeaderGap : width);
   const model::AttentionLayer* layer = subject.layer;
   std::string about = kind_name(frame.result, subject.block.kind);
@@ -77,22 +99,24 @@ void draw_block_header(Frame& frame, const HeadSubject& subject, std::uint32_t t
   if (layer && layer->is_parallel) about += " · MLP parallel to attention";
   const std::uint32_t kv_heads = std::max(shape.kv_heads, 1U);
   if (kv_heads < shape.heads) about += fmt::format(" · {} heads share {} KV heads", shape.heads, kv_heads);
-  const float heads = is_low ? head_edge(shape.heads, kLowHeads) * static_cast<float>(shape.heads) : 0.0F;
+  const float squares = head_edge(shape.heads, kLowHeads) * static_cast<float>(shape.heads);
+  const float heads = is_low ? squares + heads_word(frame) : 0.0F;
   const float beside = is_low ? heads : has_chart ? kChartWidth : 0.0F;
   float text_room = width - (beside > 0.0F ? beside + kHeaderGap : 0.0F);
   if (is_low) ImGui::SetCursorScreenPos(at + glm::vec2(0.0F, kLowAbout));
   if (!has_chart) {
     const glm::vec2 line = cursor_position();
-    text_room -= draw_largest_link(frame, line + glm::vec2(text_room, 0.0F)) + kHeaderGap;
+    text_room -=
+        draw_largest_link(frame, "largest |x| of each layer \u2192", line + glm::vec2(text_room, 0.0F)) + kHeaderGap;
     ImGui::SetCursorScreenPos(line);
   }
   const std::string shown = fit_text(fonts.small, about, text_room);
   const glm::vec2 key = cursor_position() + glm::vec2(text_width(fonts.small, shown) + kHeaderGap, 0.0F);
   const float end = cursor_position().x + text_room;
   write_text(fonts.small, frame.ui.theme().text_dim, shown);
-  if (!shape.only_weights) put_scale(frame, scale_of_signs(frame), key, end);
+  if (!shape.only_weights) draw_legend(frame, key, end);
   if (is_low) {
-    draw_head_row(frame, subject, at + glm::vec2(width - heads, kLowAbout - 3.0F), kLowHeads);
+    draw_head_row(frame, subject, at + glm::vec2(width - heads, kLowAbout - 3.0F), kLowHeads + heads_word(frame));
   } else {
     draw_head_row(frame, subject, at + glm::vec2(0.0F, kHeaderHeight - 32.0F),
                   width - (has_chart ? kChartWidth + kHeaderGap : 0.0F));

@@ -32,10 +32,10 @@ struct ResidualCurve {
 ResidualCurve residual_curve(std::span<const float> lengths, std::uint32_t tokens, std::uint32_t first, std::uint32_t end,
                              std::uint32_t token);
 
-/// Draws the link to the largest activations, whose upper right corner is `corner`. Returns its width.
-float draw_largest_link(Frame& frame, glm::vec2 corner);
-/// Draws "Residual stream by layer", how long its vectors are before the first layer and after each, in `area`; the selected
-/// layer is marked, and a click on another one selects it.
+/// Draws the link to the largest activations in these words, whose upper right corner is `corner`. Returns its width.
+float draw_largest_link(Frame& frame, const std::string& words, glm::vec2 corner);
+/// Draws how long the residual stream's vectors are before the first layer and after each, on the mean and of the token, in
+/// `area`; the selected layer is marked, and a click on another one selects it.
 void draw_residual_chart(Frame& frame, const chart::Rect& area, std::uint32_t token);
 
 }  // namespace headlight::app

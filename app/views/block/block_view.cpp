@@ -5,6 +5,7 @@
 #include "app/state/map_settings.h"
 #include "app/views/block/activation_map.h"
 #include "app/views/block/block_parts.h"
+#include "app/widgets/arithmetic_strip.h"
 #include "app/widgets/cells/stage_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"
@@ -19,7 +20,6 @@ struct BlockFigure {
   BlockPlan plan;
   std::vector<std::shared_ptr<const attention::Tile>> tiles;  ///< [node]; null: not known yet
   std::vector<chart::Rgb> colors;                             ///< [node]
-  std::vector<float> reaches;                                 ///< [node] shared_reach()
   bool is_compared = false;
   std::string title = {}, subtitle = {};
   chart::ColorMap color_map = chart::ColorMap::Viridis;
@@ -28,29 +28,25 @@ struct BlockFigure {
 
 constexpr glm::vec2 kDiagram{1'180.0F, 680.0F};  // units
 
-exporting::FigureStyle style_of(const BlockNode& node, chart::ColorMap color_map, bool is_compared, float reach) {
+exporting::FigureStyle style_of(const BlockNode& node, chart::ColorMap color_map, bool is_compared) {
   exporting::FigureStyle style;
   style.scale = chart::ScaleKind::Maximum;
   style.color_map = color_map;
-  if (reach > 0.0F) style.limits = {.low = -reach, .high = reach};
   return node.stage == attention::Stage::Weights && !is_compared ? style : exporting::diverging(style);
 }
 
 /// Asks for the layer's matrices as they are drawn in a flow of this size.
 BlockFigure keep_block(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, glm::vec2 room) {
-  BlockFigure kept{.plan = plan, .tiles = {}, .colors = {}, .reaches = {}, .is_compared = compares_matrices(frame)};
+  BlockFigure kept{.plan = plan, .tiles = {}, .colors = {}, .is_compared = compares_matrices(frame)};
   const shell::Theme& theme = shell::theme_of(shell::ThemeKind::Light);  // the paper is white
   const BlockLayout layout = lay_out_block(plan, {.origin = {0.0F, 0.0F}, .size = room});
   for (const PlacedNode& placed : layout.nodes) {
     const BlockNode& node = plan.nodes[placed.node];
-    const TileQuery query = node_query(frame, subject, node, placed.cells.size);
-    const EngineTile* known = frame.ask(query);
-    kept.reaches.push_back(shared_reach(frame, query));
+    const EngineTile* known = frame.ask(node_query(frame, subject, node, placed.cells.size));
     kept.tiles.push_back(known == nullptr ? nullptr : known->tile);
     kept.colors.push_back(chart::unpack(role_color(node.quantity().role, theme)));
   }
-  const inference::BlockShape& shape = subject.geometry.shape;
-  kept.title = fmt::format("Layer {}, head {} of {}", subject.block.layer.value, subject.geometry.head, shape.heads);
+  kept.title = fmt::format("Layer {}, head {}", subject.block.layer.value, subject.geometry.head);
   kept.subtitle = kind_name(frame.result, subject.block.kind) +
                   std::string("; beside each matrix its size and the values at both ends of its colours");
   if (compares_matrices(frame)) {
@@ -79,7 +75,7 @@ std::unique_ptr<exporting::Drawing> make_block_figure(const BlockFigure& kept) {
     const std::shared_ptr<const attention::Tile>& tile = kept.tiles[placed.node];
     if (!tile) return nullptr;  // computed soon
     drawn.map = exporting::make_map(*tile);
-    drawn.style = style_of(node, kept.color_map, kept.is_compared, kept.reaches[placed.node]);
+    drawn.style = style_of(node, kept.color_map, kept.is_compared);
     figure.nodes.push_back(std::move(drawn));
   }
   float bottom = 0.0F;
@@ -97,6 +93,7 @@ std::unique_ptr<exporting::Drawing> make_block_figure(const BlockFigure& kept) {
 struct BlockViewState {
   BlockWalk walk;
   bool shows_all_terms = false;
+  bool has_strip = false;                   ///< a cell was pointed at once: the arithmetic keeps its room
   std::string hovered;                      ///< id of the matrix under the pointer in the previous frame
   std::optional<attention::Cell> held;      ///< of the unfolded matrix: its calculation stays when the pointer leaves
   Selection selection;                      ///< that the held cell is of
@@ -157,6 +154,7 @@ void draw_walk_controls(Frame& frame, BlockWalk& walk, const std::string& step) 
 }
 
 constexpr float kLowStrip = 84.0F;
+constexpr float kSmallMap = 60.0F, kSmallCell = 4.0F;  // the least edges of a short text's maps and of their cells
 constexpr float kFrame = 2.0F;  // around the flow: a matrix at its edge has its frame outside of its cells
 constexpr float kLowRegion = 560.0F, kMinLowWidth = 600.0F;  // lower, and wide enough: the walk is beside the title
 
@@ -241,7 +239,10 @@ void draw_opened(Frame& frame, const HeadSubject& subject, const BlockNode& node
 PointedCell draw_flow(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, glm::vec2 room,
                       BlockViewState& memory) {
   const float width = room.x - ImGui::GetStyle().ScrollbarSize;
-  const float least = least_block_height(plan, width) + 2.0F * kFrame;
+  // A short text's maps may be smaller where all rows are in sight for it.
+  const float small = std::clamp(kSmallCell * static_cast<float>(subject.geometry.shape.queries), kSmallMap, kReadableMap);
+  const bool fits = room.y >= least_block_height(plan, width, small) + 2.0F * kFrame;
+  const float least = fits ? 0.0F : least_block_height(plan, width) + 2.0F * kFrame;
   memory.room = least > room.y ? glm::vec2(width, least) : room;
   begin_bare_region("flow", room);
   const std::optional<std::size_t> step = memory.walk.is_at_end() ? std::nullopt : std::optional(memory.walk.step());
@@ -266,7 +267,10 @@ void draw_whole(Frame& frame, const HeadSubject& subject, const BlockPlan& plan,
                 BlockViewState& memory) {
   const glm::vec2 at = cursor_position();
   const glm::vec2 room = region_left();
-  const float strip = memory.shows_all_terms ? std::max(room.y * 0.42F, kLowStrip) : kLowStrip;
+  memory.has_strip |= frame.state.view.pinned.has_value();
+  const float strip = !memory.has_strip        ? kEmptyStrip
+                      : memory.shows_all_terms ? std::max(room.y * 0.42F, kLowStrip)
+                                               : kLowStrip;
   const float spacing = ImGui::GetStyle().ItemSpacing.y;
   const float controls = has_controls_above ? 0.0F : kWalkControlsHeight + spacing;
   const float flow_height = std::max(room.y - strip - controls - spacing, 40.0F);
@@ -275,6 +279,7 @@ void draw_whole(Frame& frame, const HeadSubject& subject, const BlockPlan& plan,
   ImGui::SetCursorScreenPos(has_controls_above ? corner + glm::vec2(room.x - kHeaderTools, 0.0F)
                                                : at + glm::vec2(0.0F, flow_height));
   draw_walk_controls(frame, memory.walk, describe_step(plan, memory.walk.step()));
+  memory.has_strip |= pointed.node != nullptr;
   ImGui::SetCursorScreenPos(ImVec2(at.x, at.y + room.y - strip));
   if (!pointed.node && frame.state.view.pinned) {
     return draw_cell_strip(frame, subject, plan.find(attention::Stage::Weights), *frame.state.view.pinned, strip,
@@ -322,10 +327,13 @@ void draw_block_panel(Frame& frame, BlockViewState& memory) {
   }
   walk_on(frame, plan, memory);
   draw_whole(frame, subject, plan, is_header_low, corner, memory);
-  if (!frame.transient.pointed_number)
-    frame.says = fmt::format(
-        "Arrows lead from a matrix to what it makes{}.",
-        subject.geometry.shape.has_residual ? "; attention and the MLP add their outputs to the residual stream" : "");
+  if (!frame.transient.pointed_number) {
+    const bool has_mlp = plan.find(attention::Stage::FfnOutput) != nullptr;
+    frame.says = fmt::format("Arrows lead from a matrix to what it makes{}.",
+                             !subject.geometry.shape.has_residual ? ""
+                             : has_mlp ? "; attention and the MLP add their outputs to the residual stream"
+                                       : "; attention adds its output to the residual stream, and there is no MLP");
+  }
   memory.figure = keep_block(frame, subject, plan, memory.room);
   if (memory.walk.is_playing()) frame.ui.request_redraw(2);  // also in the frame in which Play was pressed
 }

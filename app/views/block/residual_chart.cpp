@@ -8,7 +8,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kTitle = 17.0F;
+constexpr float kTitle = 17.0F, kTickRoom = 13.0F;
 
 /// Returns the point of a layer in the chart.
 glm::vec2 point_of(const chart::Rect& plot, std::size_t layer, std::size_t layers, float value, float most) {
@@ -48,14 +48,13 @@ ResidualCurve residual_curve(std::span<const float> lengths, std::uint32_t token
   return curve;
 }
 
-float draw_largest_link(Frame& frame, glm::vec2 corner) {
-  constexpr const char* kLargest = "largest |x|";
+float draw_largest_link(Frame& frame, const std::string& words, glm::vec2 corner) {
   ImFont* font = frame.ui.fonts().small;
-  const float width = text_width(font, kLargest);
+  const float width = text_width(font, words);
   ImGui::SetCursorScreenPos({corner.x - width, corner.y});
   if (click_area("largest", {width, kTitle})) frame.state.set(kBlockView.activations, true);
   mark_last_item(frame, "block.largest", "The largest number of each token\u2019s vector, by layer: massive activations.");
-  put_text(font, {corner.x - width, corner.y}, frame.ui.theme().accent, kLargest);
+  put_text(font, {corner.x - width, corner.y}, frame.ui.theme().accent, words);
   return width;
 }
 
@@ -67,16 +66,29 @@ void draw_residual_chart(Frame& frame, const chart::Rect& area, std::uint32_t to
   const ResidualSizesQuestion query{.kind = is_encoder ? model::BlockKind::EncoderSelf : model::BlockKind::DecoderSelf,
                                     .batch = selection.batch};
   const Analysed* known = frame.ask(query);
-  put_text(small, area.origin, theme.text_dim, "size of the residual stream");
-  draw_largest_link(frame, {area.end().x, area.origin.y});
+  // The curves' names have their colours: at their ends they would lie on each other.
+  const float link = draw_largest_link(frame, "largest \u2192", {area.end().x, area.origin.y}) + 8.0F;
+  float x = area.origin.x;
+  const auto write = [&](const std::string& words, shell::Color color) {
+    const std::string shown = fit_text(small, words, area.end().x - link - x);
+    put_text(small, {x, area.origin.y}, color, shown);
+    x += text_width(small, shown) + 7.0F;
+  };
+  write("size of x:", theme.text_dim);
+  write("mean", theme.text);
+  write(token_name(frame, shown_queries(frame), token), theme.query);
   const chart::Rect plot{.origin = area.origin + glm::vec2(4.0F, kTitle + 4.0F),
-                         .size = area.size - glm::vec2(8.0F, kTitle + 8.0F)};
+                         .size = area.size - glm::vec2(8.0F, kTitle + kTickRoom + 8.0F)};
   fill_rect(plot.origin - 4.0F, plot.end() + 4.0F, theme.panel, 3.0F);
   frame.mark("block.sizes", plot);
   const ResidualSizes* sizes = known ? known->as<ResidualSizes>() : nullptr;
   if (!sizes) {
     if (known && !known->error.empty()) {
-      put_text(small, plot.origin, theme.text_dim, fit_text(small, known->error, plot.size.x));
+      float y = plot.origin.y - 4.0F;
+      for (const std::string& line : break_lines(small, known->error, plot.size.x)) {
+        put_text(small, {plot.origin.x, y}, theme.text_dim, line);
+        y += font_size(small) + 1.0F;
+      }
     }
     return;
   }
@@ -93,6 +105,12 @@ void draw_residual_chart(Frame& frame, const chart::Rect& area, std::uint32_t to
     const float left = point_of(plot, layer, count, 0.0F, most).x;
     const float right = point_of(plot, layer + 1, count, 0.0F, most).x;
     fill_rect({left, plot.origin.y - 4.0F}, {right, plot.end().y + 4.0F}, theme.active);
+  }
+  const std::size_t each = (count - 1) / 8 + 1;  // numbers at so many layers' distance
+  for (std::size_t i = 0; i < count; i += each) {
+    const std::string number = fmt::format("{}", i);
+    const float left = point_of(plot, i, count, 0.0F, most).x - 0.5F * text_width(small, number);
+    put_text(small, {std::round(left), plot.end().y + 4.0F}, theme.text_dim, number);
   }
   draw_curve(plot, curve.token, most, theme.query);
   draw_curve(plot, curve.mean, most, theme.text);
