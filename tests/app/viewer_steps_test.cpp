@@ -16,6 +16,7 @@
 #include "app/widgets/cells/arithmetic.h"
 #include "app/widgets/cells/step_values.h"
 #include "app/widgets/head_controls.h"
+#include "app/widgets/shown_tile.h"
 
 namespace viewer_steps_test {
 
@@ -158,6 +159,52 @@ TEST_SUITE("gpu") {
     ui.resize(1024, 640);
     ui.settle();
     CHECK(ui.sees("steps.weights"));
+  }
+
+  TEST_CASE("all steps stand in one line, the map fills the height, and the row beside it has all its tokens") {
+    State state;
+    change_to_model(state, find_bundled_model("captions-gpt2")->string());
+    state.text() = "a man in a red shirt is playing a guitar on the street";
+    state.view.tab = "steps";
+    UiDriver ui(state, open_gpu_runner);
+    for (const glm::uvec2 size : {glm::uvec2(1024, 640), glm::uvec2(1600, 1000), glm::uvec2(2560, 1440)}) {
+      CAPTURE(size.x);
+      ui.resize(size.x, size.y);
+      ui.settle();
+      const float line = ui.rect("steps.small.x").origin.y;
+      for (const char* name : {"q", "weights", "ffn_hidden", "next"})
+        CHECK(ui.rect(std::string("steps.small.") + name).origin.y == line);
+      const chart::Rect map = ui.rect("steps.weights"), row = ui.rect("steps.row");
+      const float under = ui.rect("status.time").origin.y - ui.rect("steps.sentence").end().y;
+      CHECK(map.size.y >= (size.x > 1024 ? 0.72F : 0.45F) * under);
+      CHECK(row.origin.x - map.end().x < 160.0F);
+      const std::string words = text_on_screen(row);
+      CAPTURE(words);
+      // Each of the 13 tokens has a line, or the last line says how many have none.
+      const bool has_rest = words.find(" more, each ") != std::string::npos;
+      CHECK(has_rest == (size.x == 1024));
+      CHECK((has_rest || words.find("guitar") != std::string::npos));
+    }
+  }
+
+  TEST_CASE("the sentence is about the row that is written out, and no small matrix is black beside larger heads") {
+    UiDriver ui(State(), open_gpu_runner);
+    ui.resize(1280, 800);
+    ui.window().open_files({(shared_folder() / "examples" / "patches.safetensors").string()});
+    ui.settle();
+    ui.show("steps");
+    ui.settle();
+    const std::string words = text_on_screen(ui.rect("steps.row"));
+    const std::size_t from = words.find("\u201C"), to = words.find("\u201D");
+    REQUIRE(to != std::string::npos);
+    CAPTURE(words);
+    CHECK(plain_text(ui.window().sentence()).starts_with(words.substr(from, to - from)));
+    const shell::Color zero = signed_colors(ui.ui().theme())[128];
+    for (const char* name : {"steps.small.k", "steps.small.scores"}) {
+      CAPTURE(name);
+      const chart::Rect tile = ui.rect(name);
+      CHECK(static_cast<float>(ui.count_pixels(name, zero)) < 0.5F * tile.size.x * tile.size.y);
+    }
   }
 
   TEST_CASE("of a long text the unfolded map is a window, which a click on the small one moves") {

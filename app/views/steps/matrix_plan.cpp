@@ -34,7 +34,7 @@ constexpr Names kNames[] = {
 
 const Names& names_of(StepMatrix matrix) { return kNames[static_cast<std::size_t>(matrix.other())]; }
 
-constexpr float kMinCell = 4.0F, kMaxMapCell = 64.0F;
+constexpr float kMinCell = 4.0F, kMaxMapCell = 112.0F;
 constexpr glm::vec2 kMaxVectorCell(15.0F, 24.0F);  // without a number
 
 /// Returns the first of `shown` among `count` cells, with `in_view` in their middle.

@@ -2,6 +2,8 @@
 
 #include "app/views/steps/steps_view.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/sentence.h"
+#include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
@@ -9,8 +11,8 @@ namespace {
 
 using attention::Stage;
 
-constexpr float kRowLine = 20.0F;
-constexpr std::size_t kMaxBars = 12;
+constexpr float kRowLine = 20.0F, kHighLine = 28.0F;
+constexpr std::size_t kMaxBars = 64;
 
 /// A number of the row, by its column.
 struct RowNumber {
@@ -18,19 +20,17 @@ struct RowNumber {
   float value = 0.0F;
 };
 
-/// Returns the numbers farthest from 0, which a mask hasn't taken out.
-std::vector<RowNumber> largest_of(std::span<const float> row, std::size_t most) {
+/// Returns the numbers that a mask hasn't taken out, the one farthest from 0 first.
+std::vector<RowNumber> largest_of(std::span<const float> row) {
   std::vector<RowNumber> numbers;
   for (std::uint32_t column = 0; column < row.size(); ++column) {
     if (std::isfinite(row[column]) && row[column] != 0.0F) numbers.push_back({.column = column, .value = row[column]});
   }
-  const std::size_t count = std::min(most, numbers.size());
   const auto is_larger = [](const RowNumber& a, const RowNumber& b) {
     const float left = std::abs(a.value), right = std::abs(b.value);
     return left == right ? a.column < b.column : left > right;
   };
-  std::partial_sort(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(count), numbers.end(), is_larger);
-  numbers.resize(count);
+  std::ranges::sort(numbers, is_larger);
   return numbers;
 }
 
@@ -62,15 +62,17 @@ void draw_written_row(Frame& frame, const HeadSubject& subject, const WrittenRow
   const NumberSource::Numbers known = numbers.row(row.stage, row.row);
   if (!known) return;
   const float left = bottom - ImGui::GetCursorScreenPos().y;
-  const auto count = static_cast<std::size_t>(std::max(left / kRowLine, 0.0F));
-  const std::vector<RowNumber> largest = largest_of(*known, std::min(count, kMaxBars));
-  if (largest.empty()) return;
+  const auto lines = static_cast<std::size_t>(std::max(left / kRowLine, 0.0F));
+  std::vector<RowNumber> largest = largest_of(*known);
+  if (largest.empty() || lines == 0) return;
+  const std::size_t all = largest.size(), count = std::min(all <= lines ? all : lines - 1, kMaxBars);
+  const float rest = count < all ? std::abs(largest[count].value) : 0.0F;  // the largest that is left out
+  largest.resize(std::max<std::size_t>(count, 1));
+  const float high = std::clamp(left / static_cast<float>(count + 1), kRowLine, kHighLine), drop = (high - kRowLine) * 0.5F;
   const float width = width_left(), most = std::abs(largest.front().value);
-  constexpr float kTelling = 5e-4F;  // smaller parts of the largest number have no bar
   const float names = std::min(width * 0.34F, 110.0F), digits = 60.0F, bar = std::max(width - names - digits - 12.0F, 8.0F);
   for (const RowNumber& number : largest) {
-    if (std::abs(number.value) < kTelling * most) break;
-    const glm::vec2 at = cursor_position();
+    const glm::vec2 at = cursor_position() + glm::vec2(0.0F, drop);
     const std::string name = fit_text(
         fonts.small, is_map ? token_name(frame, keys, number.column) : fmt::format("[{}]", number.column), names - 8.0F);
     put_text(fonts.small, {at.x + names - 8.0F - text_width(fonts.small, name), at.y}, is_map ? theme.key : theme.text_dim,
@@ -79,8 +81,22 @@ void draw_written_row(Frame& frame, const HeadSubject& subject, const WrittenRow
     fill_rect({at.x + names, at.y + 2.0F}, {at.x + names + length, at.y + 13.0F},
               number.value < 0.0F ? theme.key : theme.query, 2.0F);
     put_text(fonts.small, {at.x + names + length + 6.0F, at.y}, theme.text, write_number(double{number.value}));
-    ImGui::Dummy({width, kRowLine - ImGui::GetStyle().ItemSpacing.y});
+    ImGui::Dummy({width, high - ImGui::GetStyle().ItemSpacing.y});
   }
+  if (count == all || count == 0) return;
+  write_dim(frame, fmt::format("{} more, each {} at most", all - count, write_number(double{rest})));
+  frame.mark("steps.row.rest", last_item_rect());
+}
+
+void say_row(Frame& frame, const HeadSubject& subject, const WrittenRow& row) {
+  if (StepMatrix(row.stage).has_key_rows() || frame.state.view.pinned || frame.transient.pointed_number) return;
+  const Selection& selection = frame.state.selection;
+  TileNumbers numbers(frame, selection.block, selection.batch, subject.geometry.head);
+  const auto weights = numbers.weights_row(row.row);
+  if (row.row + 1 == query_range(frame).end || !weights || !weights->statistics.key) return;  // which the map's says
+  const model::BlockKind kind = selection.block.kind;
+  frame.says = look_sentence(query_of(frame, kind, row.row), weights->weights, std::nullopt,
+                             [&](std::uint32_t key) { return key_of(frame, kind, key); });
 }
 
 }  // namespace headlight::app

@@ -3,6 +3,7 @@
 #include "app/shapes/quantities/stage_words.h"
 #include "app/state/map_settings.h"
 #include "app/views/steps/steps_flow.h"
+#include "app/widgets/arithmetic_strip.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"
 
@@ -15,7 +16,7 @@ constexpr float kMargin = 4.0F;
 constexpr float kLowStrip = 92.0F;                              // of the arithmetic below the matrix
 constexpr float kStripShare = 0.34F;                            // of the height: all matrices, small
 constexpr float kMinMapRoom = 600.0F, kMinVectorRoom = 960.0F;  // widths that leave room for a row beside the matrix
-constexpr float kRowGap = 16.0F;
+constexpr float kRowGap = 16.0F, kWidestRow = 760.0F;
 
 /// Handles clicks: one holds the cell, another one on it lets it go. On a map it pins as well, and a right click pins alone:
 /// as on the big heatmap.
@@ -107,7 +108,6 @@ void keep_drawn(Frame& frame, const HeadSubject& subject, const BlockFlow& flow,
     if (known == frame.result.tiles.end() || !known->second.tile) return;
     drawn.of = query.quantity;
     drawn.tile = known->second.tile;
-    drawn.reach = shared_reach(frame, query);
     memory.drawn.push_back(std::move(drawn));
   };
   for (const PlacedNode& placed : flow.layout.nodes) {
@@ -131,7 +131,11 @@ void keep_drawn(Frame& frame, const HeadSubject& subject, const BlockFlow& flow,
     }
     for (const StepBox& box : step.boxes) {
       if (box.view.plan.stage == StepMatrix(node.stage))
-        keep({.stage = node.stage, .whole = whole, .shown = box.view.window()}, box.view.query(frame));
+        keep({.stage = node.stage,
+              .whole = whole,
+              .shown = box.view.window(),
+              .reach = shared_reach(frame, box.view.query(frame))},
+             box.view.query(frame));
     }
   }
 }
@@ -271,7 +275,15 @@ void center_clicked(const PlacedStep& step, StepsMemory& memory) {
   }
 }
 
-/// Draws the unfolded matrix in the rest of the region but for `below`, and returns the cell to explain.
+/// Returns how much of the width a step's one matrix takes; several share all of it.
+float width_of_step(const Frame& frame, const HeadSubject& subject, attention::Stage stage, glm::vec2 size,
+                    const StepsMemory& memory) {
+  const chart::Rect room{.origin = {kMargin, 0.0F}, .size = size - glm::vec2(2.0F * kMargin, 6.0F)};
+  const std::vector<StepBox> boxes = lay_out_step(frame, subject, stage, memory.scrolls, room).boxes;
+  return boxes.size() != 1 ? size.x : std::min(2.0F * kMargin + measure_matrix(frame, boxes.front().view).x, size.x);
+}
+
+/// Draws the unfolded matrix in a part of the region, and returns the cell to explain.
 std::optional<StepCell> draw_unfolded_step(Frame& frame, const HeadSubject& subject, const BlockFlow& flow, glm::vec2 size,
                                            StepsMemory& memory) {
   const ImGuiWindowFlags wheel = memory.catches_wheel ? ImGuiWindowFlags_NoScrollWithMouse : 0;
@@ -328,7 +340,8 @@ void draw_steps_panel(Frame& frame, StepsMemory& memory) {
     choose(frame, kStepsView.all_heads, {fmt::format("head {}", subject.geometry.head), "all heads"});
     ImGui::SameLine(0.0F, 16.0F);
   }
-  draw_title_note(frame, "Page \u2191 \u2193 walk \u00B7 a click unfolds");
+  draw_title_note(frame, fit_text(frame.ui.fonts().small,
+                                  "Page \u2191 \u2193 walk \u00B7 a click unfolds \u00B7 framed: its inputs", width_left()));
   place_sentence(frame, kBelowControls);
   memory.pointed.reset();
   memory.is_in_strip = false;
@@ -339,18 +352,26 @@ void draw_steps_panel(Frame& frame, StepsMemory& memory) {
 
   const glm::vec2 at = cursor_position(), room = region_left();
   const bool has_row = room.x >= (attention::is_map(flow.opened->stage) ? kMinMapRoom : kMinVectorRoom);
-  const float beside = has_row ? std::clamp(room.x * 0.34F, 250.0F, 420.0F) : 0.0F;
-  const float low = memory.shows_all_terms ? std::max(room.y * 0.42F, kLowStrip) : kLowStrip;
+  const float least = has_row ? std::clamp(room.x * 0.34F, 250.0F, 420.0F) + kRowGap : 0.0F;
+  memory.has_strip |= memory.explained.has_value();
+  const float low = !memory.has_strip        ? kEmptyStrip
+                    : memory.shows_all_terms ? std::max(room.y * 0.42F, kLowStrip)
+                                             : kLowStrip;
   const float below = has_row ? 0.0F : low + ImGui::GetStyle().ItemSpacing.y;
-  const glm::vec2 size(room.x - (has_row ? beside + kRowGap : 0.0F), std::max(room.y - below, 60.0F));
+  glm::vec2 size(room.x - least, std::max(room.y - below, 60.0F));
+  if (has_row) size.x = width_of_step(frame, subject, flow.opened->stage, size, memory);
   const std::optional<StepCell> cell = draw_unfolded_step(frame, subject, flow, size, memory);
   if (cell != memory.explained) frame.ui.request_redraw(2);  // its parts are framed in the strip
   memory.explained = cell;
   if (!has_row) return draw_calculation(frame, subject, cell, low, memory);
   ImGui::SetCursorScreenPos(at + glm::vec2(size.x + kRowGap, 0.0F));
-  begin_bare_region("row", {beside, room.y});
-  const float calculation = memory.shows_all_terms ? room.y * 0.6F : std::clamp(room.y * 0.42F, 120.0F, 190.0F);
-  draw_written_row(frame, subject, written_row(frame, *flow.opened, cell, memory), room.y - calculation);
+  begin_bare_region("row", {std::min(room.x - size.x - kRowGap, kWidestRow), room.y});
+  const float calculation = !cell                    ? kEmptyStrip
+                            : memory.shows_all_terms ? room.y * 0.6F
+                                                     : std::clamp(room.y * 0.42F, 120.0F, 190.0F);
+  const WrittenRow row = written_row(frame, *flow.opened, cell, memory);
+  draw_written_row(frame, subject, row, room.y - calculation);
+  say_row(frame, subject, row);
   ImGui::SetCursorPosY(room.y - calculation);
   draw_calculation(frame, subject, cell, calculation, memory);
   ImGui::EndChild();

@@ -52,6 +52,7 @@ struct StepsMemory {
   std::optional<attention::Stage> aimed_stage;  ///< whose step has it: unfolded until another one is chosen
   std::string opened;                           ///< State::opened_matrix in the last frame
   bool shows_all_terms = false;
+  bool has_strip = false;                 ///< a cell was explained once: its arithmetic keeps the room below the matrix
   bool catches_wheel = false;             ///< the pointer is over the matrix of the held cell, which scrolls by itself
   BlockWalk walk;                         ///< at its end: the strip shows all matrices
   std::string hovered;                    ///< id of the strip's matrix under the pointer
@@ -71,7 +72,7 @@ struct StepsMemory {
     std::string weight = {};                       ///< "W_Q"; empty: it is a stage
     chart::Region whole = {}, shown = {};
     std::shared_ptr<const attention::Tile> tile = {};
-    float reach = 0.0F;  ///< shared_reach() of the numbers; 0: they have a range of their own
+    float reach = 0.0F;  ///< shared_reach() of the unfolded one; 0: the numbers have a range of their own
   };
   std::vector<Drawn> drawn;
   std::shared_ptr<const model::ModelInput> input;  ///< whose tokens are the drawn matrices' rows
@@ -93,9 +94,12 @@ struct WrittenRow {
   attention::Stage stage = attention::Stage::Weights;
   std::uint32_t row = 0;
 };
-/// Draws a row in words and numbers, from the cursor on: of weights the softmax's maximum and sum, and the largest numbers
-/// as bars, as many as fit the height.
+/// Draws a row in words and numbers, from the cursor on: of weights the softmax's maximum and sum, and the numbers as bars,
+/// the largest first, as many as fit the height; then how many are left, and how large those are.
 void draw_written_row(Frame& frame, const HeadSubject& subject, const WrittenRow& row, float height);
+
+/// Says what the query of the row looks at that is written out, where nothing is pointed at or chosen.
+void say_row(Frame& frame, const HeadSubject& subject, const WrittenRow& row);
 
 /// Draws the selected head's calculation as one picture: all matrices small, in order, and one of them large with the
 /// weights that make it; a click, Page Up and Page Down unfold another one. The cell under the pointer marks what it is made
