@@ -208,6 +208,32 @@ TEST_SUITE("gpu") {
     CHECK_FALSE(ui.state().view.locked);
   }
 
+  TEST_CASE("text: below a short text is a row for each of its tokens, which a click locks; they fill a large window") {
+    UiDriver ui(with_text(words(12), "text"));
+    ui.resize(2560, 1440);
+    for (std::uint32_t token = 0; token < 12; ++token) CHECK(ui.sees(fmt::format("text.row.{}", token)));
+    const chart::Rect first = ui.rect("text.row.0"), last = ui.rect("text.row.11"), area = ui.rect("text.area");
+    CHECK(last.end().y - ui.rect("text.token.0").origin.y >= 0.75F * area.size.y);
+    CHECK(last.end().y <= area.end().y);
+    CHECK(first.origin.y >= ui.rect("text.token.11").end().y);
+    const bool has_map = std::ranges::any_of(ui.result().tiles, [](const auto& known) {
+      const TileQuery& query = known.first;
+      return query.quantity == QuantityId(attention::Stage::Weights) && query.rows == 12 && query.columns == 12;
+    });
+    CHECK(has_map);
+    ui.click_within("text.row.3", 0.02F, 0.5F);
+    CHECK(ui.state().view.locked == LockedToken{MapSide::Query, 3});
+    ui.move_to("text.title");
+    CHECK(ui.count_pixels("text.row.3", ui.ui().theme().hover) > ui.count_pixels("text.row.4", ui.ui().theme().hover));
+    ui.click("view.text_side.1");  // then of the keys
+    ui.click_within("text.row.5", 0.02F, 0.5F);
+    CHECK(ui.state().view.locked == LockedToken{MapSide::Key, 5});
+    ui.resize(1024, 640);
+    CHECK(ui.sees("text.row.11"));
+    ui.fill_in("text.edit", words(80));
+    CHECK_FALSE(ui.sees("text.row.0"));
+  }
+
   TEST_CASE("text: cross-attention has two blocks, and a token of either shades the other") {
     State state = with_text(words(5), "text");
     state.playground().cross = true;

@@ -21,15 +21,18 @@ constexpr float kBesideGap = 24.0F;
 constexpr float kMinImage = 120.0F;  // its height in a low window
 constexpr float kMinOfTwo = 0.6F;    // of its size that is left where it is shown twice
 constexpr float kNumberGap = 4.0F;
+constexpr float kNamedScale = 190.0F;   // narrower, a scale doesn't say what it is of
 constexpr float kMinPrinted = 0.0005F;  // smaller weights have a colour only
 constexpr float kMinPart = 0.1F;        // of the largest: smaller parts have a colour only
+constexpr const char* kWidestNumber = "0.000";
 
 ImFont* words_font(const Frame& frame, const TextBlock& block) {
-  return block.is_large ? frame.ui.fonts().reading : frame.ui.fonts().body;
+  const shell::FontSet& fonts = frame.ui.fonts();
+  return block.type == TextType::Large ? fonts.reading : block.type == TextType::Middle ? fonts.line : fonts.body;
 }
 
 ImFont* numbers_font(const Frame& frame, const TextBlock& block) {
-  return block.is_large ? frame.ui.fonts().mono : frame.ui.fonts().mono_small;
+  return block.type == TextType::Large ? frame.ui.fonts().mono : frame.ui.fonts().mono_small;
 }
 
 const std::vector<text::Token>* prompt_of(const EngineResult& result, const model::TokenBatch& tokens, std::uint32_t batch) {
@@ -83,7 +86,8 @@ class BlockPainter {
       }
       if (is_pointed_at && rect.contains(pointer_position())) hovered = token;
     }
-    if (has_weights() && block_.images.is_empty() && part.end > part.begin) draw_numbers(part);
+    const bool has_numbers = block_.images.is_empty() && block_.type != TextType::Dense && part.end > part.begin;
+    if (has_weights() && has_numbers) draw_numbers(part);
     if (hovered && !block_.images.is_empty()) draw_patch_tooltip(*hovered);
     if (hovered && block_.images.is_empty() && *hovered < block_.labels.size()) draw_token_tooltip(*hovered);
     ImGui::Dummy({block_.measures.width, lines.height});
@@ -108,6 +112,10 @@ class BlockPainter {
   /// Returns the colour of the chosen token's side: where the shades are of the same text, they are of the other side.
   shell::Color color_of_chosen() const {
     return (marks_.side == MapSide::Query) == has_weights() ? theme_.key : theme_.query;
+  }
+
+  void mark(std::uint32_t token, const char* part, const chart::Rect& rect) const {
+    if (marks_.name[0] != '\0') frame_.mark(fmt::format("{}.{}{}", marks_.name, token, part), rect);
   }
 
   bool is_patch(std::uint32_t token) const { return block_.images.find(token).has_value(); }
@@ -153,7 +161,7 @@ class BlockPainter {
     }
     if (marks_.chosen == token) outline(rect, color_of_chosen());
     if (marks_.locked == token) outline(rect, theme_.accent);
-    frame_.mark(fmt::format("{}.{}", marks_.name, token), rect);
+    mark(token, "", rect);
   }
 
   void draw_patch_number(std::uint32_t token, const chart::Rect& rect) const {
@@ -205,10 +213,11 @@ class BlockPainter {
       outline_rect(low - 1.5F, high + 1.5F, theme_.accent, 4.0F, 1.5F);
     }
     ImFont* font = words_font(frame_, block_);
+    const bool is_dim = shown.place.is_special || (marks_.dims_unseen && weight(token) == 0.0F);
     const std::string text = fit_text(font, shown.place.text, rect.size.x - 2.0F * kTokenPadding + 1.0F);
     put_text(font, {rect.origin.x + kTokenPadding, std::round(rect.center().y - font_size(font) * 0.5F)},
-             shell::text_on(ground, shown.place.is_special ? theme_.text_dim : theme_.text), text);
-    frame_.mark(fmt::format("{}.{}", marks_.name, token), rect);
+             shell::text_on(ground, is_dim ? theme_.text_dim : theme_.text), text);
+    mark(token, "", rect);
   }
 
   void draw_numbers(const TextLines::Part& part) const {
@@ -230,8 +239,7 @@ class BlockPainter {
         const chart::Rect& token = lines.tokens[number.token];
         const glm::vec2 at = origin_ + glm::vec2(number.x, token.origin.y - font_size(font));
         put_text(font, at, theme_.text_dim, texts[number.token - part.begin]);
-        frame_.mark(fmt::format("{}.{}.weight", marks_.name, number.token),
-                    {.origin = at, .size = {widths[number.token], font_size(font)}});
+        mark(number.token, ".weight", {.origin = at, .size = {widths[number.token], font_size(font)}});
       }
     }
   }
@@ -245,11 +253,12 @@ class BlockPainter {
 };
 
 /// Chooses the size of the type. Returns the tokens' widths in it.
-std::vector<float> set_type(const Frame& frame, TextBlock& block, float width, bool is_large) {
-  block.is_large = is_large;
+std::vector<float> set_type(const Frame& frame, TextBlock& block, float width, TextType type) {
+  block.type = type;
   ImFont* font = words_font(frame, block);
+  const float number = type == TextType::Dense ? 0.0F : font_size(numbers_font(frame, block));
   block.measures = {.width = std::max(width, 40.0F),
-                    .line_height = font_size(font) + font_size(numbers_font(frame, block)) + kLineGap + 4.0F,
+                    .line_height = font_size(font) + number + kLineGap + 4.0F,
                     .token_height = font_size(font) + 4.0F,
                     .space = text_width(font, " "),
                     .padding = kTokenPadding,
@@ -279,11 +288,11 @@ TextBlock make_text_block(Frame& frame, MapSide side, float width, float height)
   for (RunningToken& token : block.tokens) token.place.text = frame.ui.shaped(token.place.text);
   block.images = patch_images(frame, side);
   const std::vector<capture::PatchImage>& images = block.images.images;
-  std::vector<float> widths = set_type(frame, block, width, images.empty());
+  std::vector<float> widths = set_type(frame, block, width, images.empty() ? TextType::Large : TextType::Small);
   if (images.empty()) {
     block.lines = lay_out_text(block.tokens, widths, block.measures);
     if (block.lines.height <= height) return block;
-    widths = set_type(frame, block, width, false);
+    widths = set_type(frame, block, width, TextType::Small);
     block.lines = lay_out_text(block.tokens, widths, block.measures);
     return block;
   }
@@ -303,6 +312,25 @@ TextBlock make_text_block(Frame& frame, MapSide side, float width, float height)
   return block;
 }
 
+TextBlock row_of(const Frame& frame, const TextBlock& block, glm::vec2 room, std::uint32_t rows) {
+  TextBlock row;
+  row.tokens = block.tokens;
+  row.measures = block.measures;
+  for (const TextType type : {TextType::Large, TextType::Middle, TextType::Small, TextType::Dense}) {
+    std::vector<float> widths = set_type(frame, row, room.x, type);
+    const float least = type == TextType::Dense ? 0.0F : text_width(numbers_font(frame, row), kWidestNumber);
+    for (std::size_t token = 0; token < widths.size(); ++token) {
+      row.tokens[token].ends_line = false;
+      if (row.tokens[token].part.empty()) widths[token] = std::max(widths[token], least);
+    }
+    row.lines = lay_out_text(row.tokens, widths, row.measures);
+    const bool is_line = row.lines.first_of.size() == 2;
+    if (is_line && row.measures.line_height * static_cast<float>(rows) <= room.y) return row;
+    if (!is_line) row.lines = {};
+  }
+  return row;
+}
+
 const std::vector<exporting::Pixels>& MutedImages::of(const capture::PatchImages& images, bool is_dark) {
   if (images_ != images || is_dark_ != is_dark) {
     images_ = images;
@@ -314,27 +342,6 @@ const std::vector<exporting::Pixels>& MutedImages::of(const capture::PatchImages
   return pixels_;
 }
 
-TextShades shades_of(Frame& frame, LockedToken chosen) {
-  const Selection& selection = frame.state.selection;
-  const inference::BlockShape& shape = *selected_shape(frame);
-  const bool is_row = chosen.side == MapSide::Query;
-  if (chosen.token >= (is_row ? shape.queries : shape.keys)) return {};
-  const chart::Region line = is_row ? chart::Region{.row = chosen.token, .rows = 1, .columns = shape.keys}
-                                    : chart::Region{.rows = shape.queries, .column = chosen.token, .columns = 1};
-  const TileQuery wanted =
-      frame.compared(shown_map(selection, frame.result.shapes, tile_of(frame, attention::Stage::Weights, line)));
-  const EngineTile* known = frame.ask(wanted);
-  TextShades shades{.weights = {}, .is_difference = frame.shows_difference()};
-  if (!known) return shades;
-  shades.weights = known->tile->values;
-  for (float& weight : shades.weights) {
-    const bool counts = weight > 0.0F || (shades.is_difference && weight < 0.0F);
-    if (!counts) weight = 0.0F;  // NaN too
-    shades.largest = std::max(shades.largest, std::abs(weight));
-  }
-  return shades;
-}
-
 void put_shade_scale(const Frame& frame, MapSide side, const TextShades& shades, glm::vec2 at, float end) {
   if (shades.largest <= 0.0F) return;
   const shell::Theme& theme = frame.ui.theme();
@@ -344,10 +351,11 @@ void put_shade_scale(const Frame& frame, MapSide side, const TextShades& shades,
     const float weight = low + (shades.largest - low) * static_cast<float>(i) / 255.0F;
     colors.at(i) = shell::blended(shade_of(theme, side, shades, weight, kDeepestShade), theme.background);
   }
-  const std::string most = shade_text(shades.largest, shades.is_difference);
+  const std::string most = shade_text(shades.largest, shades.is_difference), least = shade_text(low, shades.is_difference);
+  const bool has_name = end - at.x >= kNamedScale;
   put_scale(frame,
             {.colors = colors,
-             .low = shades.is_difference ? "change, " + shade_text(low, true) : std::string("weight, 0"),
+             .low = !has_name ? least : fmt::format("{}, {}", shades.is_difference ? "change" : "weight", least),
              .high = most},
             at, end);
 }

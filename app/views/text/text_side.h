@@ -6,6 +6,9 @@
 
 namespace headlight::app {
 
+/// Sizes of a text's type; the last is of rows that have no numbers above their words.
+enum class TextType : std::uint8_t { Large, Middle, Small, Dense };
+
 /// One side of the selected map as running text, laid out for a width. Kept from frame to frame.
 struct TextBlock {
   std::vector<RunningToken> tokens;  ///< [token]; padding is left out at the end, and is empty at the start
@@ -14,12 +17,16 @@ struct TextBlock {
   TextMeasures measures;
   capture::PatchImages images = {};           ///< whose patches are among the tokens; none: all are words
   std::vector<chart::Rect> image_rects = {};  ///< [image] relative to the block's corner, as the lines are
-  bool is_large = false;                      ///< in the type for reading, because all of it fits so
+  TextType type = TextType::Small;            ///< large: the type for reading, because all of it fits so
 };
 
 /// Makes the block of a side anew: the queries' or the keys' tokens of the selected line of the batch. `height`: that an
 /// image and the words around it may take, and that a text fills in large type where it can.
 TextBlock make_text_block(Frame& frame, MapSide side, float width, float height);
+
+/// Lays the block's text out in one line for rows that each have it, in the largest type in which so many fit; each word is
+/// as wide as its number. No tokens: it doesn't fit one line.
+TextBlock row_of(const Frame& frame, const TextBlock& block, glm::vec2 room, std::uint32_t rows);
 
 /// Images as they are drawn below shades: made anew when an image or the ground changes.
 class MutedImages {
@@ -45,16 +52,21 @@ struct TextShades {
 /// map.
 TextShades shades_of(Frame& frame, LockedToken chosen);
 
+/// Returns those of all tokens of a self-attention's side, [token], on one scale: rows that see a single key don't set it.
+/// Asks for the whole map; empty while it isn't known.
+std::vector<TextShades> shades_of_all(Frame& frame, MapSide side);
+
 /// Draws what the shades of `side` mean, where it fits between two x of a line.
 void put_shade_scale(const Frame& frame, MapSide side, const TextShades& shades, glm::vec2 at, float end);
 
 /// The marks in a block.
 struct TextMarks {
   MapSide side = MapSide::Query;       ///< of the block
-  const char* name = "";               ///< of the items: "text.token" for "text.token.3"
+  const char* name = "";               ///< of the items: "text.token" for "text.token.3"; empty: they have none
   const TextShades* shades = nullptr;  ///< null: not shaded
   std::optional<std::uint32_t> chosen, locked = {};
   MutedImages* muted = nullptr;  ///< of a block with images
+  bool dims_unseen = false;      ///< tokens without a weight are dim
 };
 
 /// Draws the visible part at the cursor of the current child region. Returns the token under the pointer.

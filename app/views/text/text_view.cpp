@@ -17,6 +17,10 @@ namespace {
 constexpr float kGap = 16.0F;
 constexpr float kHeaderRoom = 84.0F;  // of the title and two lines below it
 constexpr float kKeysPart = 0.6F;     // of the height that keys may take above queries
+constexpr float kRowsGap = 20.0F;     // above the rows
+constexpr float kMaxRowLabel = 120.0F;
+constexpr float kMaxRowAir = 0.5F;  // of a row's own height
+constexpr std::uint32_t kMaxRows = 64;
 
 std::string title(const Selection& selection) {
   switch (selection.mean) {
@@ -49,11 +53,14 @@ class TextView final : public ViewPanel {
     const bool is_cross = &shown_queries(frame) != &shown_keys(frame);
     lay_out(frame, is_cross);
     const LockedToken chosen = choose(frame, is_cross);
-    const TextShades shades = shades_of(frame, chosen);
+    TextShades shades = shades_of(frame, chosen);
+    rows_ = row_.lines.tokens.empty() ? std::vector<TextShades>() : shades_of_all(frame, chosen.side);
+    if (chosen.token < rows_.size()) shades.largest = rows_[chosen.token].largest;
     draw_header(frame, is_cross, chosen, shades);
     shown_ = {
         .ui = &frame.ui, .is_cross = is_cross, .chosen = chosen, .shades = shades, .title = title(frame.state.selection)};
     const std::optional<LockedToken> before = std::exchange(hovered_, std::nullopt);
+    hovered_key_.reset();
     begin_bare_region("text");
     frame.mark("text.area", window_rect());
     follow_locked(frame, chosen, is_cross);
@@ -66,6 +73,7 @@ class TextView final : public ViewPanel {
     } else {
       const MapSide shaded = chosen.side == MapSide::Query ? MapSide::Key : MapSide::Query;
       draw_block(frame, "text.token", false, shaded, chosen, shades);
+      draw_all_rows(frame, shaded, chosen);
     }
     ImGui::EndChild();
     frame.transient.pointed_number = number_shown(frame, is_cross, chosen, shades);
@@ -119,7 +127,19 @@ class TextView final : public ViewPanel {
       keys_ = is_cross ? make_text_block(frame, MapSide::Key, width, height * part * kKeysPart) : TextBlock();
     };
     make(1.0F);
-    if (is_cross && queries_.is_large != keys_.is_large && keys_.images.is_empty()) make(0.0F);  // both in small type
+    if (is_cross && queries_.type != keys_.type && keys_.images.is_empty()) make(0.0F);  // both in small type
+    row_ = {};
+    const attention::KeyRange real = query_range(frame);
+    const std::uint32_t rows = real.end - std::min(real.begin, real.end);
+    if (is_cross || !queries_.images.is_empty() || rows == 0 || rows > kMaxRows) return;
+    label_room_ = 0.0F;
+    for (const std::string& label : queries_.labels)
+      label_room_ = std::max(label_room_, text_width(frame.ui.fonts().body, label));
+    label_room_ = std::min(label_room_, kMaxRowLabel) + kGap;
+    const glm::vec2 room(width - label_room_, height - queries_.lines.height - kRowsGap);
+    row_ = row_of(frame, queries_, room, rows);
+    const float own = row_.measures.line_height;
+    row_pitch_ = std::floor(std::clamp(room.y / static_cast<float>(rows), own, (1.0F + kMaxRowAir) * own));
   }
 
   /// Returns the token that the text is shaded by: under the pointer, here or on its chip, else the locked one, else the
@@ -181,6 +201,11 @@ class TextView final : public ViewPanel {
       return number;
     }
     if (shades.weights.empty()) return std::nullopt;
+    if (hovered_key_ && *hovered_key_ < shades.weights.size()) {
+      put(chosen, *hovered_key_);
+      number.value = double{shades.weights[*hovered_key_]};
+      return number;
+    }
     const auto largest = std::ranges::max_element(shades.weights, {}, [](float weight) { return std::abs(weight); });
     put(chosen, static_cast<std::uint32_t>(largest - shades.weights.begin()));
     number.value = double{*largest};
@@ -212,6 +237,34 @@ class TextView final : public ViewPanel {
     if (hovered) point_at(frame, {is_cross ? side : frame.state[kTextView.side], *hovered});
   }
 
+  /// Draws the text once for each of its tokens, shaded as it is where that token is chosen. `shaded`: the side.
+  void draw_all_rows(Frame& frame, MapSide shaded, LockedToken chosen) {
+    if (rows_.empty()) return;
+    const shell::Theme& theme = frame.ui.theme();
+    const glm::vec2 origin = cursor_position() + glm::vec2(0.0F, kRowsGap);
+    const attention::KeyRange real = query_range(frame);
+    const bool is_pointed_at = ImGui::IsWindowHovered();
+    for (std::uint32_t token = real.begin; token < std::min<std::size_t>(real.end, rows_.size()); ++token) {
+      const chart::Rect band{.origin = origin + glm::vec2(0.0F, static_cast<float>(token - real.begin) * row_pitch_),
+                             .size = {label_room_ + row_.lines.tokens.back().end().x + kGap, row_pitch_}};
+      const bool is_chosen = chosen.token == token;
+      if (is_chosen) fill_rect(band, theme.hover, 4.0F);
+      ImFont* font = is_chosen ? frame.ui.fonts().strong : frame.ui.fonts().body;
+      const float top = band.origin.y + std::floor((row_pitch_ - row_.measures.line_height) * 0.5F);
+      const float middle = top + row_.measures.line_height - row_.measures.token_height * 0.5F;
+      put_text(font, {band.origin.x + 4.0F, std::round(middle - font_size(font) * 0.5F)},
+               chosen.side == MapSide::Query ? theme.query : theme.key,
+               fit_text(font, queries_.labels[token], label_room_ - 8.0F));
+      ImGui::SetCursorScreenPos({band.origin.x + label_room_, top});
+      const auto hovered =
+          draw_text_block(frame, row_, {.side = shaded, .shades = &rows_[token], .chosen = {}, .dims_unseen = true});
+      frame.mark(fmt::format("text.row.{}", token), band);
+      if (!is_pointed_at || !band.contains(pointer_position())) continue;
+      point_at(frame, {chosen.side, token});
+      hovered_key_ = hovered;
+    }
+  }
+
   /// Lets the next frame shade the text by the token under the pointer; a click locks or releases it.
   void point_at(Frame& frame, LockedToken token) {
     hovered_ = token;
@@ -234,6 +287,10 @@ class TextView final : public ViewPanel {
 
   std::optional<BlocksOf> made_for_;
   TextBlock queries_, keys_;
+  TextBlock row_;  ///< the text of each row; no tokens: there are none
+  float label_room_ = 0.0F, row_pitch_ = 0.0F;
+  std::vector<TextShades> rows_;              ///< [token]
+  std::optional<std::uint32_t> hovered_key_;  ///< the token under the pointer in a row
   MutedImages muted_;
   std::optional<LockedToken> hovered_, locked_;
   Shown shown_;
