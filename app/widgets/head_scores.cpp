@@ -14,6 +14,7 @@ namespace {
 constexpr float kMapShare = 0.58F;     // of the width
 constexpr float kMaxMapShare = 0.55F;  // of the height, where the list is below
 constexpr float kKindTitle = 20.0F;
+constexpr float kLeastBelow = 120.0F;
 
 /// The scores of one kind of attention: layers as rows, heads as columns.
 struct KindMap {
@@ -209,8 +210,16 @@ void draw_score_list(Frame& frame, const ScoredHeads& scored) {
 void draw_scored_heads(Frame& frame, const ScoredHeads& scored) {
   const ColumnPair columns{.share = kMapShare};
   const float below = std::floor(height_left() * kMaxMapShare);
-  const float height = std::min(score_maps_height(scored.scores, columns.first_width()), below);
-  columns.draw([&] { draw_score_maps(frame, scored); }, [&] { draw_score_list(frame, scored); }, height);
+  const float maps = score_maps_height(scored.scores, columns.first_width());
+  columns.draw(
+      [&] {
+        const bool has_room = scored.below && height_left() - maps >= kLeastBelow;
+        ImGui::BeginChild("maps", {0.0F, has_room ? maps : 0.0F});
+        draw_score_maps(frame, scored);
+        ImGui::EndChild();
+        if (has_room) scored.below();
+      },
+      [&] { draw_score_list(frame, scored); }, std::min(maps, below));
 }
 
 }  // namespace headlight::app

@@ -62,6 +62,7 @@ struct ScoredHeads {
   std::function<void()> choose_order = {};                              ///< draws above the list; may be empty
   std::function<void(const HeadRef& head)> drag = {};                   ///< after a cell's item; may be empty
   double least_end = 0.0;                                               ///< colours and bars reach at least this far
+  std::function<void()> below = {};  ///< draws below the map what has room there; may be empty
 };
 
 /// A map of layers and heads for each kind of attention that is among them, and its height in a region of this width.

@@ -10,9 +10,11 @@
 #include <variant>
 
 #include "app/engine/analyses/changes.h"
+#include "app/engine/analyses/head_knockouts.h"
 #include "app/state/comparison.h"
 #include "app/state/side_by_side_settings.h"
 #include "app/ui_driver.h"
+#include "app/widgets/prediction_bars.h"
 #include "app/window/offscreen_viewer.h"
 
 namespace viewer_compare_test {
@@ -269,6 +271,32 @@ TEST_SUITE("gpu") {
     ui.click("side_by_side.next");
     ui.press(Key::T, kControl);
     CHECK(right() == SideMap::OtherHead);
+  }
+
+  TEST_CASE("what if: below the map are the next tokens now and without the head, which are those of a run without it") {
+    UiDriver ui(with_text("the cat sat on the mat"));
+    show_golden_model(ui, "gpt2");
+    ui.press(Key::W);
+    const auto found = [&]() -> const HeadKnockouts& {
+      for (const auto& [query, answer] : ui.result().analyses) {
+        const auto* of = answer.as<HeadKnockouts>();
+        if (of && answer.run == ui.result().run) return *of;
+      }
+      throw Error("no head was knocked out");
+    };
+    const HeadRef head{.block = {.kind = model::BlockKind::EncoderSelf, .layer = {1}}, .head = 2};
+    ui.click("what_if.head.1.2");
+    const std::vector<inference::Candidate> now = found().present.likeliest, without = found().without.at(head).likeliest;
+    REQUIRE(now.size() >= 3);
+    CHECK(now.front().probability == doctest::Approx(found().present.probability).epsilon(1e-9));
+    for (const auto& of : {now, without}) CHECK(ui.sees("what_if.next.row." + candidate_label(ui.result(), of.front().id)));
+    ui.click("what_if.knock_out");
+    const std::vector<inference::Candidate> after = found().present.likeliest;
+    REQUIRE(after.size() == without.size());
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      CHECK(after[i].id == without[i].id);
+      CHECK(after[i].probability == doctest::Approx(without[i].probability).epsilon(1e-5));
+    }
   }
 
   TEST_CASE("what if: the map and the list of heads, by every measure; a click selects, a button knocks out") {

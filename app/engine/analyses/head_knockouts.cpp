@@ -10,6 +10,8 @@ namespace {
 constexpr std::size_t kStepLogits = std::size_t{1} << 21;
 /// Heads of a layer that are offered to be knocked out together, each in a pass of its own.
 constexpr std::size_t kMaxPasses = 32;
+/// Likeliest tokens that are kept of each pass.
+constexpr std::size_t kKeptCandidates = 12;
 /// Numbers of heads' outputs that are read at once.
 constexpr std::size_t kStepOutputs = std::size_t{1} << 18;
 /// Passes that steps leave room for, where a text's logits don't fit into one step.
@@ -97,6 +99,7 @@ void read(const KnockoutsQuestion& question, const Reading& reading, std::span<c
   const bool subtracts = question.other.value_or(question.token) != question.token;
   numbers.logit = logit - (subtracts ? static_cast<double>(logits[*question.other]) : 0.0);
   numbers.probability = std::exp(log_probability);
+  numbers.likeliest = inference::top_candidates(logits, kKeptCandidates);
 }
 
 /// Returns what the first passes predict, as many as are computed together; without passes, what the run as it is predicts.

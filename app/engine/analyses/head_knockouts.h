@@ -31,6 +31,7 @@ struct PredictedNumbers {
   double probability = 0.0;  ///< the token's, by softmax over the vocabulary
   /// Mean over the tokens after the first of −ln p(token | those before it), in nats.
   double loss = 0.0;
+  std::vector<inference::Candidate> likeliest = {};  ///< tokens; none of a loss
 
   double of(KnockoutMeasure measure) const;
 };

@@ -21,6 +21,9 @@ namespace {
 
 using ShownKnockouts = ComparedFinding<HeadKnockouts>;
 
+constexpr std::size_t kNextTokens = 8;  // of each pass
+constexpr float kTokensWidth = 360.0F;  // of both lists, at least
+
 /// Returns the unit: percentage points of probabilities, nats of losses; empty: logits.
 std::string unit_of(KnockoutMeasure measure) {
   return measure == KnockoutMeasure::Probability ? "points" : measure == KnockoutMeasure::Loss ? "nats" : "";
@@ -108,8 +111,8 @@ Sentence ablation_sentence(const Frame& frame, const ChosenLogit& logit, const S
   };
   const bool is_out = frame.state[kWhatIfView.ablation] == Ablation::Zero;
   return fmt::format(
-      "{}{} {}, {} {}{}.", is_pointed ? "" : "The most: ", is_out ? "without" : "with the mean of", head_name(head),
-      measured_name(frame, logit), change_in(*found.now),
+      "{}{} {} {}{}.", head_name(head), is_pointed ? "" : " matters most",
+      is_out ? ": without it" : ": with its mean instead", measured_name(frame, logit) + " " + change_in(*found.now),
       found.baseline ? fmt::format("; in {} it {}", baseline_name(frame.state), change_in(*found.baseline)) : "");
 }
 
@@ -123,7 +126,10 @@ void draw_summary(Frame& frame, const ChosenLogit& logit, const ShownKnockouts& 
   if (!last.is_complete()) {
     text += fmt::format(" {} of {} heads measured so far\u2026", last.without.size(), last.all_heads);
   }
-  write_note(frame, text, frame.ui.theme().text, "what_if.summary");
+  ImFont* font = frame.ui.fonts().small;
+  frame.ui.ensure_glyphs(text);
+  write_label(font, frame.ui.theme().text_dim, fit_text(font, text, width_left()));
+  mark_last_item(frame, "what_if.summary", text.c_str());
 }
 
 void select(Frame& frame, const HeadRef& head) { select_head(frame.state.selection, head); }
@@ -171,23 +177,64 @@ HeadScores scores_of(const Frame& frame, const ShownKnockouts& found) {
   return scores;
 }
 
-/// Draws the map and the list.
-void draw_heads(Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found, const HeadScores& scores) {
+/// Returns the likeliest tokens of both, those of the present first, with their chances in per cent as far as they are
+/// known.
+Table next_tokens(const Frame& frame, const PredictedNumbers& now, const PredictedNumbers& without, const HeadRef& head) {
+  std::vector<std::uint32_t> ids;
+  for (const auto* likeliest : {&now.likeliest, &without.likeliest}) {
+    for (std::size_t i = 0; i < std::min(kNextTokens, likeliest->size()); ++i) {
+      const std::uint32_t id = likeliest->at(i).id;
+      if (std::ranges::find(ids, id) == ids.end()) ids.push_back(id);
+    }
+  }
+  const auto chance = [&](const PredictedNumbers& of) {
+    return [&](std::size_t row) {
+      const auto found = std::ranges::find(of.likeliest, ids[row], &inference::Candidate::id);
+      return found == of.likeliest.end() ? CellNumber() : 100.0 * found->probability;
+    };
+  };
+  const bool is_out = frame.state[kWhatIfView.ablation] == Ablation::Zero;
+  Table table{.rows = ids.size()};
+  table.add({.title = "next token"}, [&](std::size_t row) { return candidate_label(frame.result, ids[row]); });
+  table.add({.title = "now, %", .bar = BarKind::Size, .least_end = 100.0}, chance(now));
+  table.add(
+      {.title = fmt::format("{} L{} H{}, %", is_out ? "without" : "with the mean of", head.block.layer.value, head.head),
+       .bar = BarKind::Size,
+       .least_end = 100.0},
+      chance(without));
+  return table;
+}
+
+/// Draws the map and the list, and below the map the tokens that are predicted without a head.
+void draw_heads(Frame& frame, const ChosenLogit& logit, const HeadKnockouts& found, const HeadScores& scores,
+                TableView& tokens, const HeadRef& head) {
   const std::string unit = unit_of(frame.state[kWhatIfView.measure]);
+  const auto without = found.without.find(head);
+  std::function<void()> below;
+  if (without != found.without.end() && !without->second.likeliest.empty()) {
+    below = [&] {
+      ImGui::Spacing();
+      tokens.show(next_tokens(frame, found.present, without->second, head));
+      TableOrder order;
+      tokens.draw(frame, {}, order);
+    };
+  }
   draw_scored_heads(
-      frame,
-      {.name = "what_if",
-       .cells = "what_if.head",
-       .scores = scores,
-       .about =
-           [&](const HeadRef& head, double value) {
-             return fmt::format("Layer {}, head {}: {}{}{}. Click: selects the head. Double click: knocks it out.",
-                                head.block.layer.value, head.head, signed_text(value), unit.empty() ? "" : " ", unit);
-           },
-       .number = [&](const HeadRef& head) { return number_of(frame, logit, found, head); },
-       .click = [&](const HeadRef& head, bool is_double) { is_double ? knock_out(frame, head) : select(frame, head); },
-       .remark = [&](const HeadRef& head) { return head_gain(frame.state, head.block, head.head) == 0.0F ? " (out)" : ""; },
-       .choose_order = [&] { choose(frame, kWhatIfView.is_sorted); }});
+      frame, {.name = "what_if",
+              .cells = "what_if.head",
+              .scores = scores,
+              .about =
+                  [&](const HeadRef& about, double value) {
+                    return fmt::format("Layer {}, head {}: {}{}{}. Click: selects the head. Double click: knocks it out.",
+                                       about.block.layer.value, about.head, signed_text(value), unit.empty() ? "" : " ",
+                                       unit);
+                  },
+              .number = [&](const HeadRef& asked) { return number_of(frame, logit, found, asked); },
+              .click = [&](const HeadRef& clicked,
+                           bool is_double) { is_double ? knock_out(frame, clicked) : select(frame, clicked); },
+              .remark = [&](const HeadRef& of) { return head_gain(frame.state, of.block, of.head) == 0.0F ? " (out)" : ""; },
+              .choose_order = [&] { choose(frame, kWhatIfView.is_sorted); },
+              .below = below});
 }
 
 /// Draws a button that keeps the selected head's output averaged over the text in all views, or brings the head back.
@@ -200,15 +247,14 @@ void draw_average_button(Frame& frame) {
   KeptChanges& changes = frame.state.changes;
   const auto kept = std::ranges::find_if(changes, [&](const KeptChange& change) { return *change.intervention == average; });
   const bool is_kept = kept != changes.end();
+  const std::string label = fmt::format("{} {}###average", is_kept ? "Stop averaging" : "Average", head);
   ImGui::SameLine();
   ImGui::BeginDisabled(!is_kept && changes.size() >= kMaxKeptChanges);
   const char* const explanation =
       is_kept ? "The selected head gives again what it computes."
               : "Mean ablation: the selected head gives the mean of its output over the text at every token, in all "
                 "views, until it is stopped.";
-  const bool is_clicked =
-      draw_button(frame, "what_if.average",
-                  fmt::format("{} {}###average", is_kept ? "Stop averaging" : "Average", head).c_str(), explanation);
+  const bool is_clicked = draw_button(frame, "what_if.average", label.c_str(), explanation);
   ImGui::EndDisabled();
   if (is_clicked && is_kept) changes.erase(kept);
   if (is_clicked && !is_kept) changes.push_back({.name = "mean output of " + head, .intervention = average});
@@ -224,6 +270,21 @@ void draw_buttons(Frame& frame) {
       is_out ? "Brings the selected head back (K)." : "Takes the selected head out of the model (K).";
   if (draw_button(frame, "what_if.knock_out", label.c_str(), explanation)) frame.start_command("head.knock_out");
   draw_average_button(frame);
+}
+
+/// Draws what is done to heads. Means of the baseline are dim as long as there is none, and say how to make one.
+void choose_ablation(Frame& frame) {
+  const std::string of_baseline = fmt::format("mean of {}", baseline_name(frame.state));
+  const bool is_offered = frame.state.compare.baseline || frame.state[kWhatIfView.ablation] == Ablation::BaselineMean;
+  std::vector<std::string> labels = {"knocked out", "mean of the text"};
+  if (is_offered) labels.push_back(of_baseline);
+  choose_next(frame, kWhatIfView.ablation, labels);
+  if (is_offered) return;
+  continue_line(button_width(of_baseline.c_str()), ImGui::GetStyle().ItemSpacing.x);
+  ImGui::BeginDisabled();
+  draw_button(frame, "what_if.ablation.2", of_baseline.c_str(),
+              "There is no baseline: Ctrl+D keeps this text as one, whose means heads of another text can give.");
+  ImGui::EndDisabled();
 }
 
 /// Is there a baseline where its means are what heads give? Else says in words that there is none.
@@ -255,9 +316,11 @@ class WhatIfView final : public ViewPanel {
     draw_position_header(frame, "what_if", "What if a head were gone?", logit->position,
                          "Copies every number of this view as CSV.");
     choose(frame, kWhatIfView.measure);
-    choose_next(frame, kWhatIfView.ablation,
-                {"knocked out", "mean of the text", fmt::format("mean of {}", baseline_name(frame.state))});
-    if (measure != KnockoutMeasure::Loss) choose_tokens(frame, *logit, "what_if");
+    choose_ablation(frame);
+    if (measure != KnockoutMeasure::Loss) {
+      continue_line(kTokensWidth, kControlGap);
+      choose_tokens(frame, *logit, "what_if");
+    }
     choose_kind(frame, "what_if.kind");
     if (measure == KnockoutMeasure::Loss && !predicts_next(result)) {
       return write_note(frame,
@@ -271,13 +334,21 @@ class WhatIfView final : public ViewPanel {
     const ShownKnockouts found(frame.ask(query), measure == KnockoutMeasure::Loss ? ask_of_baseline(frame, query)
                                                                                   : ask_of_counterpart(frame, query));
     if (!found.now) return write_missing(frame, found.answer);
-    draw_summary(frame, *logit, found);
     draw_comparison(frame, "what_if", "what each head changes", found.of_baseline);
-    draw_buttons(frame);
     copy_when_asked(frame, [&] { return csv(knockout_table(found, measure)); });
     ImGui::Spacing();
     scores_ = scores_of(frame, found);
-    draw_heads(frame, *logit, *found.now, scores_);
+    ImGui::BeginChild("heads", {0.0F, height_left() - ImGui::GetFrameHeightWithSpacing()});
+    const std::optional<HeadRef> before = pointed_;
+    draw_heads(frame, *logit, *found.now, scores_, tokens_, before.value_or(frame.state.selection.head_ref()));
+    ImGui::EndChild();
+    draw_buttons(frame);
+    ImGui::SameLine(0.0F, kControlGap);
+    draw_summary(frame, *logit, found);
+    const std::optional<NumberRef>& number = frame.transient.pointed_number;
+    pointed_.reset();
+    if (number && number->of == kKnockoutChange) pointed_ = HeadRef{number->block, number->head};
+    if (pointed_ != before) frame.ui.request_redraw(2);
     frame.says = ablation_sentence(frame, *logit, found, scores_);
     words_.title = "What if a head were gone?";
     words_.subtitle =
@@ -295,9 +366,11 @@ class WhatIfView final : public ViewPanel {
   std::unique_ptr<exporting::Drawing> figure() const override { return scores_.figure(words_, compared_); }
 
  private:
-  HeadScores scores_;     ///< of the last frame
-  FigureWords words_;     ///< of their figure
-  std::string compared_;  ///< what differences are
+  TableView tokens_{"what_if.next"};
+  std::optional<HeadRef> pointed_;  ///< in the last frame, as what follows
+  HeadScores scores_;               ///< of the last frame
+  FigureWords words_;               ///< of their figure
+  std::string compared_;            ///< what differences are
 };
 
 }  // namespace
