@@ -96,7 +96,7 @@ TEST_SUITE("gpu") {
     CHECK(says(bar, fmt::format("token {} of the vocabulary", output->candidates[1].id)));
     const Prediction* input = ui.result().prediction({.token = last, .layer = 1});
     REQUIRE(input);
-    const std::string lens = told(ui, "lens.1");  // its middle: the second candidate
+    const std::string lens = told(ui, "lens.1.1");
     CHECK(lens.starts_with("probability of a token, read after a layer = "));
     CHECK(has_number(lens, input->candidates[1].probability));
     CHECK(says(lens, "\nread after: layer 0"));

@@ -7,10 +7,13 @@
 #include <imgui.h>
 
 #include "app/engine/analyses/lens_cells.h"
+#include "app/engine/gpu_runner.h"
+#include "app/models/starter_view.h"
 #include "app/shapes/quantities/tile_query.h"
 #include "app/state/block_settings.h"
 #include "app/state/map_settings.h"
 #include "app/state/predictions_settings.h"
+#include "app/text_on_screen.h"
 #include "app/ui_driver.h"
 #include "app/widgets/prediction_bars.h"
 #include "core/file.h"
@@ -87,6 +90,32 @@ TEST_SUITE("gpu") {
     CHECK(log->gains == 1);
     CHECK(ui.sees("prediction.change"));
     CHECK(ui.sees("lens.title"));
+  }
+
+  TEST_CASE("the logit lens fills its column with as many candidates as fit, and small chances aren't 0") {
+    State state = predictions_of("");
+    change_to_model(state, find_bundled_model(kCaptionWriter)->string());
+    state.model().text = "a man in a red shirt is playing a guitar on the street";
+    UiDriver ui(state, open_gpu_runner);
+    const auto cells = [&] {
+      std::size_t count = 0;
+      while (ui.sees(fmt::format("lens.1.{}", count))) ++count;
+      return count;
+    };
+    ui.resize(1024, 640);
+    const std::size_t few = cells();
+    const float low = ui.rect("lens.1").size.y;
+    ui.resize(2560, 1440);
+    CHECK(few >= 3);
+    CHECK(cells() == 6);
+    CHECK(ui.rect("lens.1").size.y >= 2.0F * low);
+    CHECK(ui.rect("head.gain").origin.y >= ui.rect("lens.0").end().y);
+    ui.draw_every_frame();
+    ui.settle();
+    const std::string output = text_on_screen(ui.rect("lens.4"));
+    CHECK(output.find("layer 3 = output") != std::string::npos);
+    CHECK(output.find("70 %") != std::string::npos);
+    CHECK(text_on_screen(ui.rect("lens.0")).find("< 1 %") != std::string::npos);
   }
 
   TEST_CASE("the lens grid: colours, a cell's position and layer, a ranked token, keys, CSV, a figure") {

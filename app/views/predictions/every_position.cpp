@@ -13,17 +13,23 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kRowHeight = 26.0F;
-constexpr float kLabelRoom = 66.0F;
+constexpr float kMinLensRow = 26.0F, kMaxLensRow = 64.0F;
+constexpr float kLabelGap = 12.0F;
 constexpr float kGap = 2.0F;
-constexpr std::size_t kCells = kFigureReadings;
+constexpr float kMinCell = 84.0F, kMinLowCell = 120.0F, kTwoLines = 34.0F;
+constexpr std::size_t kMaxLensCells = 6;
+
+/// Returns "70 %", "< 1 %".
+std::string whole_percent(double probability) {
+  return probability < 0.005 ? "< 1 %" : fmt::format("{:.0f} %", probability * 100.0);
+}
 
 /// `reading`: of which position, after how many layers.
 void draw_cell(Frame& frame, const inference::Candidate& candidate, const PredictionQuery& reading, const chart::Rect& box) {
   const std::string label = candidate_label(frame.result, candidate.id);
   draw_map_cell(frame, {.box = box,
                         .ground = color_in(weight_colors(frame.state), candidate.probability),
-                        .text = fmt::format("{}\n{:.0f} %", label, candidate.probability * 100.0)});
+                        .text = fmt::format("{}\n{}", label, whole_percent(candidate.probability))});
   if (ImGui::IsMouseHoveringRect(box.origin, box.end()) && ImGui::IsWindowHovered()) {
     outline_rect(box, frame.ui.theme().crosshair, 3.0F, 1.5F);
     draw_candidate_tooltip(frame, candidate, box, nullptr);
@@ -116,18 +122,30 @@ void draw_logit_lens(Frame& frame, const PredictionPosition& position) {
   ImGui::BeginChild("lens");
   const float left = ImGui::GetCursorScreenPos().x;
   const float width = width_left();
-  const float cell = (width - kLabelRoom - kGap * static_cast<float>(kCells - 1)) / static_cast<float>(kCells);
-  draw_rows(layers + std::size_t{1}, kRowHeight, 1.0F, [&](std::size_t row, float y) {
+  const auto label_of = [=](std::uint32_t layer) {
+    const std::string label = layer_label(layer, layers);
+    return layer == layers && layer > 0 ? fmt::format("layer {} = {}", layer - 1, label) : label;
+  };
+  const float labels = text_width(font, label_of(layers)) + kLabelGap;
+  const float height = std::clamp(std::floor(height_left() / static_cast<float>(layers + 1)), kMinLensRow, kMaxLensRow);
+  const float least = height >= kTwoLines ? kMinCell : kMinLowCell;  // the chance is below the token, or beside it
+  const float fitting = std::floor((width - labels) / least);
+  const auto count =
+      static_cast<std::size_t>(std::clamp(fitting, static_cast<float>(kFigureReadings), static_cast<float>(kMaxLensCells)));
+  const auto cells = static_cast<float>(count);
+  const float cell = std::floor((width - labels - kGap * (cells - 1.0F)) / cells);
+  draw_rows(layers + std::size_t{1}, height, 1.0F, [&](std::size_t row, float y) {
     const std::uint32_t layer = layers - static_cast<std::uint32_t>(row);
-    put_text(font, {left, y + text_drop(font, kRowHeight - kGap)}, theme.text_dim, layer_label(layer, layers));
-    frame.mark(fmt::format("lens.{}", layer), {.origin = {left, y}, .size = {width, kRowHeight - kGap}});
+    put_text(font, {left, y + text_drop(font, height - kGap)}, theme.text_dim, label_of(layer));
+    frame.mark(fmt::format("lens.{}", layer), {.origin = {left, y}, .size = {width, height - kGap}});
     // The bars beside it need the logits of the output.
     const PredictionQuery reading{
         .batch = position.batch, .token = position.token, .layer = layer, .keeps_logits = layer == layers};
     const Prediction* prediction = frame.ask(reading);
-    for (std::size_t i = 0; i < kCells; ++i) {
-      const chart::Rect box{.origin = {left + kLabelRoom + static_cast<float>(i) * (cell + kGap), y},
-                            .size = {cell, kRowHeight - kGap}};
+    for (std::size_t i = 0; i < count; ++i) {
+      const chart::Rect box{.origin = {left + labels + static_cast<float>(i) * (cell + kGap), y},
+                            .size = {cell, height - kGap}};
+      frame.mark(fmt::format("lens.{}.{}", layer, i), box);
       if (prediction && i < prediction->candidates.size()) {
         draw_cell(frame, prediction->candidates[i], reading, box);
       } else {

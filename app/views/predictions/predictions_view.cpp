@@ -87,6 +87,8 @@ void draw_generation_controls(Frame& frame, NumberBeingTyped& typed) {
   }
   ImGui::PopStyleColor(4);
   ImGui::SameLine();
+  write_label(frame.ui.fonts().small, theme.text_dim, "speed");
+  ImGui::SameLine();
   choose_motion_speed(frame, "generate.speed", kNewRowSpeed, true);
   std::string remark = frame.generation ? frame.generation->outcome() : std::string();
   if (is_running) remark = fmt::format("{} of {} tokens", frame.generation->count(), choices.tokens);
@@ -102,6 +104,7 @@ using Kind = PredictionPosition::Kind;
 
 constexpr float kColumnGap = 28.0F;
 constexpr float kMinColumns = 620.0F;  // narrower: the bars alone, the lens below
+constexpr float kLeastLens = 120.0F;   // above the selected head
 
 const char* title_of(const EngineResult& result, Kind kind) {
   if (kind == Kind::Masked) return "In the mask's place";
@@ -239,15 +242,22 @@ void draw_position(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memo
   ImGui::EndChild();
   if (has_columns) ImGui::SameLine(0.0F, kColumnGap);
   ImGui::BeginChild("layers", {0.0F, 0.0F}, false, ImGuiWindowFlags_NoScrollbar);
-  draw_head_controls(frame);
-  ImGui::Spacing();
   write_strong(frame, "Logit lens");
   mark_last_item(frame, "lens.title",
                  "The state after a layer goes through the final norm and the unembedding, as if the layers after it "
                  "were not there.");
   write_note(frame, "The prediction as it would be read after each layer");
   ImGui::Spacing();
+  const float controls = 2.0F * ImGui::GetFrameHeightWithSpacing() + ImGui::GetStyle().ItemSpacing.y;
+  const bool has_controls = height_left() >= kLeastLens + controls;
+  ImGui::BeginChild("readings", {0.0F, has_controls ? height_left() - controls : 0.0F});
   draw_logit_lens(frame, position);
+  ImGui::EndChild();
+  if (has_controls) {
+    ImGui::Spacing();
+    write_dim(frame, "What if the selected head were weaker?");
+    draw_head_controls(frame);
+  }
   ImGui::EndChild();
   keep_layers(frame, position, kept);
 }
