@@ -1,8 +1,15 @@
 // The Logits tab, in the whole window.
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <numeric>
+
+#include "app/engine/analyses/logit_attribution.h"
 #include "app/state/logits_settings.h"
+#include "app/text_on_screen.h"
 #include "app/ui_driver.h"
+#include "app/widgets/table_view.h"
+#include "core/error.h"
 
 namespace viewer_logits_test {
 
@@ -10,6 +17,20 @@ using namespace headlight;
 using namespace headlight::app;
 using shell::kControl;
 using shell::Key;
+
+namespace {
+
+/// What the newest analysis of this kind found about the run on screen.
+template <typename Found>
+const Found& found_by(const UiDriver& ui) {
+  for (const auto& [query, answer] : ui.result().analyses) {
+    const auto* found = answer.template as<Found>();
+    if (found && answer.run == ui.result().run) return *found;
+  }
+  throw Error("nothing was found");
+}
+
+}  // namespace
 
 TEST_SUITE("gpu") {
   TEST_CASE("parts, heads and source tokens; a click on a head shows what it brings, and undo goes back") {
@@ -41,6 +62,36 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("logits.sum"));
     ui.click("logits.automatic");
     CHECK_FALSE(ui.state().view.pinned);
+  }
+
+  TEST_CASE("what the heads lack to the components of attention is written; source tokens that scroll come by size") {
+    UiDriver ui(with_text("the cat sat on the mat", "logits"));
+    show_golden_model(ui, "gpt2");
+    const LogitAttribution parts = found_by<LogitAttribution>(ui);
+    double heads = 0.0, attention = 0.0;
+    for (const auto& layer : parts.layers) {
+      const double sum = std::accumulate(layer.heads.begin(), layer.heads.end(), 0.0);
+      heads += sum;
+      attention += sum + layer.attention_bias;
+    }
+    REQUIRE(ui.sees("logits.biases"));
+    ui.draw_every_frame();
+    ui.settle();
+    const std::string note = text_on_screen(ui.rect("logits.biases"));
+    for (const double number : {heads, attention - heads, attention}) {
+      CAPTURE(note);
+      CHECK(note.find(signed_text(number)) != std::string::npos);
+    }
+    ui.resize(1024, 640);
+    std::string much;
+    for (int i = 0; i < 4; ++i) much += "the cat sat on the red mat ";
+    ui.fill_in("text.edit", much);
+    const std::vector<double> tokens = found_by<LogitSources>(ui).tokens;
+    const auto largest = std::ranges::max_element(tokens, {}, [](double value) { return std::abs(value); });
+    REQUIRE(largest != tokens.begin());
+    ui.click("logits.source.0");
+    REQUIRE(ui.state().view.pinned);
+    CHECK(ui.state().view.pinned->key == static_cast<std::uint32_t>(largest - tokens.begin()));
   }
 
   TEST_CASE("a second token is chosen from the likeliest, and given up again") {

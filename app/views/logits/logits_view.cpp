@@ -1,5 +1,7 @@
 #include "app/views/view.h"
 
+#include <numeric>
+
 #include "app/engine/analyses/head_metric_text.h"
 #include "app/state/comparison.h"
 #include "app/state/logits_settings.h"
@@ -14,7 +16,10 @@
 namespace headlight::app {
 namespace {
 
+constexpr float kListRow = 24.0F;       // of a token, at least
 constexpr float kMaxHeadsShare = 0.5F;  // of the right column's height
+constexpr float kLeastComponents = 60.0F;
+constexpr double kLeastBias = 5e-4;  // what is written has three decimals
 
 void draw_heading(Frame& frame, const char* text) {
   const TextStyleScope ink(frame.ui.fonts().strong, frame.ui.theme().text);
@@ -22,21 +27,24 @@ void draw_heading(Frame& frame, const char* text) {
   ImGui::TextUnformatted(text);
 }
 
-/// Writes "logit +13.702 = the sum of its 27 parts", or by how much they miss it; where runs are compared, for the change.
-void draw_sum(Frame& frame, const ChosenLogit& logit, const Compared<LogitAttribution>& found) {
+/// Writes that the parts sum to the logit, or by how much they miss it; where runs are compared, to its change. Then what
+/// the parts are.
+void draw_sum(Frame& frame, const Compared<LogitAttribution>& found) {
   const LogitAttribution shown = found.shown();
   const double off = std::abs(shown.sum() - shown.logit), size = std::max(std::abs(found.now.logit), 1.0);
   const bool is_right = off <= 1e-3 * size;  // NaN isn't
-  std::string of = logit_title(frame, logit);
-  if (found.baseline) {
-    of = fmt::format("{}: {}, in {} {}. Change", of, signed_text(found.now.logit), baseline_name(frame.state),
-                     signed_text(found.baseline->logit));
-  }
+  const std::string of = found.baseline ? fmt::format("{} now, {} in {}: the change", signed_text(found.now.logit),
+                                                      signed_text(found.baseline->logit), baseline_name(frame.state))
+                                        : "The logit";
   const std::string text =
-      is_right ? fmt::format("{}: {} = sum of all {} {} (off by {:.0e})", of, signed_text(shown.logit),
-                             found.baseline ? "changes" : "parts", signed_text(shown.sum()), off)
-               : fmt::format("{}: {}, but the parts sum to {}", of, signed_text(shown.logit), signed_text(shown.sum()));
+      is_right ? fmt::format("{} {} is the sum of all {}, off by {:.0e}.", of, signed_text(shown.logit),
+                             found.baseline ? "changes" : "parts", off)
+               : fmt::format("{} is {}, but the parts sum to {}.", of, signed_text(shown.logit), signed_text(shown.sum()));
   write_note(frame, text, is_right ? frame.ui.theme().text_dim : frame.ui.theme().warning, "logits.sum");
+  write_note(
+      frame,
+      "Direct logit attribution: what each part writes into the residual stream, times the final norm's scale and the "
+      "token's row of the unembedding.");
 }
 
 void draw_components(Frame& frame, const ChosenLogit& logit, const Compared<LogitAttribution>& found) {
@@ -84,30 +92,36 @@ void draw_sources(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& 
                fmt::format("Tokens of the second text alone gave {} there.", signed_text(explained.baseline_elsewhere)));
   }
   ImGui::BeginChild("sources", {0.0F, 0.0F});
+  std::vector<std::size_t> places(end - first);  // [row] from the first token on
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  const auto size = [&](std::size_t place) { return std::abs(shown.tokens[first + place]); };
+  const bool scrolls = static_cast<float>(places.size()) * kListRow > height_left();
+  if (scrolls) std::ranges::stable_sort(places, std::ranges::greater(), size);
   const auto token_of = [&](std::size_t row) {
-    return predicted_token_text(frame.result, position.batch, static_cast<std::uint32_t>(first + row));
+    return predicted_token_text(frame.result, position.batch, static_cast<std::uint32_t>(first + places[row]));
   };
   const auto number = [&](std::size_t row) {
-    return found.part([=](const LogitSources& of) { return of.tokens[first + row]; });
+    return found.part([at = first + places[row]](const LogitSources& of) { return of.tokens[at]; });
   };
   const TableEvents events =
       draw_bars(frame, "logits.source",
                 bar_table(
-                    end - first, [&](std::size_t row) { return fmt::format("{}  {}", token_of(row), row); },
-                    [&](std::size_t row) { return shown.tokens[first + row]; }),
+                    places.size(), [&](std::size_t row) { return fmt::format("{}  {}", token_of(row), places[row]); },
+                    [&](std::size_t row) { return shown.tokens[first + places[row]]; }),
                 {.about = [&](std::size_t row) {
                   return fmt::format("What the heads bring from \u201C{}\u201D (token {}): {}. Click: pins this key.",
-                                     token_of(row), row, change_text(number(row)));
+                                     token_of(row), places[row], change_text(number(row)));
                 }});
   if (const auto row = events.hovered) {
     NumberRef asked = number_of(frame, logit, kLogitSource, number(*row));
-    asked.notes.insert(asked.notes.begin(), {"source token", fmt::format("token {} \u201C{}\u201D", *row, token_of(*row))});
+    asked.notes.insert(asked.notes.begin(),
+                       {"source token", fmt::format("token {} \u201C{}\u201D", places[*row], token_of(*row))});
     frame.transient.pointed_number = std::move(asked);
   }
   ImGui::EndChild();
   if (events.clicked) {
     frame.state.view.pinned =
-        attention::Cell{.query = position.token, .key = static_cast<std::uint32_t>(first + *events.clicked)};
+        attention::Cell{.query = position.token, .key = static_cast<std::uint32_t>(first + places[*events.clicked])};
   }
 }
 
@@ -130,6 +144,20 @@ std::string numbers_of(const Frame& frame, const ChosenLogit& logit, const Expla
   const auto& texts = predicted_tokens(frame.result).texts;
   return csv(
       logit_table(found, logit.position.batch < texts.size() ? texts[logit.position.batch] : std::vector<std::string>()));
+}
+
+/// Writes what the heads of the map lack to the attention components: biases after W_O, which belong to no head.
+void draw_biases(Frame& frame, const LogitAttribution& shown) {
+  double heads = 0.0, biases = 0.0;
+  for (const auto& layer : shown.layers) {
+    biases += layer.attention_bias;
+    heads = std::accumulate(layer.heads.begin(), layer.heads.end(), heads);
+  }
+  if (std::abs(biases) < kLeastBias) return;
+  write_note(frame,
+             fmt::format("All heads {}, with the biases of attention {}: {}, as the layers' attention on the left.",
+                         signed_text(heads), signed_text(biases), signed_text(heads + biases)),
+             {}, "logits.biases");
 }
 
 void draw_heads(Frame& frame, const ChosenLogit& logit, const HeadScores& scores, float max_height) {
@@ -160,10 +188,15 @@ void draw_columns(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& 
   ColumnPair{.share = 0.46F, .least = 600.0F}.draw(
       [&] {
         draw_heading(frame, "By component");
+        const float notes = 4.0F * (font_size(frame.ui.fonts().small) + ImGui::GetStyle().ItemSpacing.y);
+        ImGui::BeginChild("components", {0.0F, std::max(height_left() - notes, kLeastComponents)});
         draw_components(frame, logit, found.parts);
+        ImGui::EndChild();
+        draw_sum(frame, found.parts);
       },
       [&] {
         draw_heads(frame, logit, scores, std::floor(height_left() * kMaxHeadsShare));
+        draw_biases(frame, found.parts.shown());
         ImGui::Spacing();
         draw_sources(frame, logit, found);
       },
@@ -184,10 +217,6 @@ class LogitsView final : public ViewPanel {
     frame.ui.ensure_glyphs(token);
     draw_position_header(frame, "logits", fmt::format("Why \u201C{}\u201D?", token), logit->position,
                          "Copies every number of this view as CSV: parts, heads and source tokens.");
-    write_note(
-        frame,
-        "Direct logit attribution: what each part writes into the residual stream, times the final norm's scale and the "
-        "token's row of the unembedding.");
     choose_tokens(frame, *logit, "logits");
     const LogitQuestion parts = parts_of(*logit);
     const Analysed* answer = frame.ask(parts);
@@ -199,7 +228,6 @@ class LogitsView final : public ViewPanel {
     frame.transient.pointed_number = number_of(frame, *logit, kLogitNumber, {.now = found->parts.now.logit});
     copy_when_asked(frame, [&] { return numbers_of(frame, *logit, *found); });
     draw_comparison(frame, "logits", "each part", baseline);
-    draw_sum(frame, *logit, found->parts);
     ImGui::Spacing();
     scores_ = scores_of(found->parts);
     draw_columns(frame, *logit, *found, scores_);
