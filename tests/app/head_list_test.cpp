@@ -84,10 +84,10 @@ TEST_SUITE("cpu") {
 
   TEST_CASE("what is said of a head names what it does most, and where it does nothing clearly says so") {
     // Both queries that have a token before them give all to it.
-    CHECK(plain_text(head_sentence({kFirst, 1}, head_with(1.0))) == "L0H1 looks at the previous token: 1.00");
+    CHECK(plain_text(head_sentence({kFirst, 1}, head_with(1.0))) == "L0 H1 looks at the previous token: 1.00");
     CHECK(badge_text(head_with(1.0)) == "prev 1.00");
     CHECK(plain_text(head_sentence({kFirst, 0}, head_with(0.3))) ==
-          "L0H0 shows no clear pattern: previous token 0.30, sink 0.43");
+          "L0 H0 shows no clear pattern: previous token 0.30, sink 0.43");
     CHECK(badge_text(head_with(0.3)).empty());
     CHECK(metrics_text(head_with(1.0), {}) ==
           "previous 1.00 \u00B7 duplicate \u2013 \u00B7 induction \u2013 \u00B7 sink 0.67 \u00B7 concentration 1.00 "
@@ -97,6 +97,27 @@ TEST_SUITE("cpu") {
     CHECK(metric_number(HeadMetric::Distance, 12.345) == "12.3");
     CHECK(metric_number(HeadMetric::Sink, -0.001) == "0.00");
     CHECK(metric_number(HeadMetric::Sink, std::nullopt) == "\u2013");
+  }
+
+  TEST_CASE("a head between two texts that gives each query's weight to one key isn't said to do nothing clear") {
+    const auto between = [](double largest) {
+      evaluation::HeadMeter meter;  // without repeats: queries and keys are of two texts
+      for (std::uint32_t query = 0; query < 3; ++query) {
+        std::vector<double> row(3, (1.0 - largest) / 2.0);
+        row[(query + 1) % 3] = largest;
+        meter.add(query, row, 3);
+      }
+      return meter.metrics();
+    };
+    CHECK(plain_text(head_sentence({kCross, 1}, between(0.8))) == "L0 H1 puts its attention on single tokens: 0.80");
+    CHECK(head_word(between(0.8)) == "single tokens");
+    CHECK(badge_text(between(0.8)).empty());
+    CHECK(plain_text(head_sentence({kCross, 1}, between(0.6))) ==
+          "L0 H1 shows no clear pattern: concentration 0.60, sink 0.33");
+    CHECK(head_word(between(0.6)) == "nothing clear");
+    CHECK(head_word(between(0.8), false) == "random");
+    CHECK(head_word(head_with(1.0)) == "previous token");
+    CHECK(head_word(head_with(0.3)) == "nothing clear");
   }
 
   TEST_CASE("a head that looks at its pattern where it can, and at the first token elsewhere, does what its pattern says") {
@@ -112,7 +133,7 @@ TEST_SUITE("cpu") {
     const evaluation::HeadMetrics metrics = meter.metrics();
     CHECK(metrics.value(HeadMetric::Sink).value() == doctest::Approx(7.216 / 8.0).epsilon(1e-12));
     CHECK(badge_text(metrics) == "ind 0.78");
-    CHECK(plain_text(head_sentence({kFirst, 0}, metrics)) == "L0H0 looks at what followed the same token earlier: 0.78");
+    CHECK(plain_text(head_sentence({kFirst, 0}, metrics)) == "L0 H0 looks at what followed the same token earlier: 0.78");
   }
 
   TEST_CASE("coverage says what isn't measured") {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
+#include "app/text_on_screen.h"
 #include "app/ui_driver.h"
 #include "app/widgets/head_tools.h"
 #include "app/window/offscreen_viewer.h"
@@ -72,6 +73,18 @@ TEST_SUITE("gpu") {
     ui.click("heads.row.L1 H3");
     CHECK(selected(ui) == HeadRef{{.layer = {1}}, 3});
     CHECK(ui.state().view.tab == "head");
+  }
+
+  TEST_CASE("a column says what each head does, and metrics that no head has have none") {
+    UiDriver ui(repeating_text());
+    ui.draw_every_frame();
+    ui.settle();
+    CHECK(ui.sees("heads.order.duplicate"));
+    CHECK(text_on_screen(ui.rect("heads.row.L0 H0")).find("random") != std::string::npos);
+    ui.fill_in("text.edit", "a cat sees the dog");
+    CHECK(ui.sees("heads.order.sink"));
+    CHECK_FALSE(ui.sees("heads.order.duplicate"));  // no token comes twice
+    CHECK_FALSE(ui.sees("heads.order.induction"));
   }
 
   TEST_CASE("a title orders by its metric and turns the order round; keys go through the list in its order") {

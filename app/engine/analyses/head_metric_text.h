@@ -10,6 +10,7 @@ namespace headlight::app {
 /// A metric in words.
 struct HeadMetricText {
   const char* badge;     ///< on a thumbnail: "prev"; empty: it has none
+  const char* word;      ///< in a list of heads: "previous token"
   const char* sentence;  ///< what a head with a high value does: "looks at the previous token"
   const char* help;      ///< the definition, one sentence or two
   const char* unit;      ///< after the number; empty: it has none
@@ -34,14 +35,17 @@ std::string metric_title(evaluation::HeadMetric metric, const evaluation::Patter
 /// Has the metric a badge, and does the head do what it says?
 bool is_clear(evaluation::HeadMetric metric, const evaluation::HeadMetrics& metrics);
 /// Returns the metric that describes a head best: of the clear patterns the one with the highest mean, else sink, else
-/// evenness. None: no metric is clear, or no query sees two keys. Badges and sentences use the mean, whatever the table of
-/// heads shows.
+/// evenness, else concentration between two texts, where it doesn't come from rows of few keys. None: no metric is clear, or
+/// no query sees two keys. Badges and sentences use the mean, whatever the table of heads shows.
 std::optional<evaluation::HeadMetric> strongest_metric(const evaluation::HeadMetrics& metrics);
 
 /// Returns "prev 0.98"; empty where nothing is clear, and for attention that is spread evenly.
 std::string badge_text(const evaluation::HeadMetrics& metrics);
 
-/// Returns "L3H1 looks at the previous token: 0.98", or its largest numbers where nothing is clear, or its weights are
+/// Returns what the head does in a word of a list: "previous token", "nothing clear".
+std::string_view head_word(const evaluation::HeadMetrics& metrics, bool is_trained = true);
+
+/// Returns "L3 H1 looks at the previous token: 0.98", or its largest numbers where nothing is clear, or its weights are
 /// random.
 Sentence head_sentence(const HeadRef& head, const evaluation::HeadMetrics& metrics, bool is_trained = true);
 

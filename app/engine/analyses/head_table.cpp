@@ -10,12 +10,16 @@ constexpr double kLeastChange = 0.05;  ///< of a whole bar
 }  // namespace
 
 Table head_table(std::vector<HeadRef> heads, const HeadMetricsFound* found, const HeadMetricsFound* baseline,
-                 const evaluation::PatternScoring& scoring, std::uint32_t batch) {
+                 const evaluation::PatternScoring& scoring, std::uint32_t batch, bool is_trained) {
   using evaluation::HeadMetric;
   Table table{.subjects = std::move(heads)};
   table.rows = table.subjects.size();
   table.add({.title = "head", .id = "name", .formula = "Orders by layer and head.", .is_copied = false},
             [&](std::size_t row) { return head_name(table.subjects[row]); });
+  table.add({.title = "does", .id = "does", .is_copied = false}, [&](std::size_t row) {
+    const evaluation::HeadMetrics* metrics = found ? found->find(table.subjects[row]) : nullptr;
+    return std::string(metrics ? head_word(*metrics, is_trained) : "");
+  });
   table.add_subjects();
   for (std::size_t i = 0; i < evaluation::kHeadMetrics; ++i) {
     const auto metric = static_cast<HeadMetric>(i);
@@ -27,7 +31,9 @@ Table head_table(std::vector<HeadRef> heads, const HeadMetricsFound* found, cons
       const evaluation::HeadMetrics* metrics = known(of, row);
       return metrics ? metrics->value(metric, scoring) : std::nullopt;
     };
-    Column& column = table.add({.title = metric_title(metric, scoring),
+    const std::string title = metric_title(metric, scoring);
+    Column& column = table.add({.title = *text.unit != '\0' ? fmt::format("{},{}", title, text.unit) : title,
+                                .name = title,
                                 .id = std::string(evaluation::metric_name(metric)),
                                 .unit = text.unit + (*text.unit != '\0'),
                                 .formula = text.help,

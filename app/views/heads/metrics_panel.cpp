@@ -7,12 +7,15 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/head_tools.h"
 #include "app/widgets/table_view.h"
+#include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
 namespace {
 
 constexpr float kPinRoom = 26.0F;
+constexpr float kRowMap = 34.0F, kRowMapGap = 6.0F;  // a row's map, at most, and the gap after it
+constexpr std::uint32_t kRowPlace = 0x72;            // of their thumbnails
 
 /// The values that the table is made from.
 struct MetricsShown {
@@ -41,6 +44,13 @@ void draw_pin(Frame& frame, const HeadRef& head, const chart::Rect& box) {
   } else {
     list->AddCircle(center, 4.5F, is_hovered ? theme.text : theme.text_dim, 0, 1.5F);
   }
+}
+
+/// The map of a head, as high as its row.
+void draw_row_map(Frame& frame, const HeadRef& head, const chart::Rect& box) {
+  const float edge = box.size.y - 2.0F;
+  const chart::Rect map{.origin = box.origin + glm::vec2(kPinRoom, 1.0F), .size = {std::min(edge, kRowMap), edge}};
+  draw_thumbnail(frame, thumbnail_request(frame, head.block, head.head, kRowMap), map, kRowPlace);
 }
 
 class MetricsPanel final : public FindPanel {
@@ -103,9 +113,15 @@ class MetricsPanel final : public FindPanel {
                        .run = frame.result.run};
     if (shown == shown_) return;
     shown_ = std::move(shown);
-    table_.show(head_table(listed_heads(frame.result.shapes, question.kind, shown_.choices, shown_.metrics()),
-                           shown_.metrics(), dynamic_cast<const HeadMetricsFound*>(shown_.baseline.get()),
-                           shown_.choices.scoring, question.batch));
+    Table table = head_table(listed_heads(frame.result.shapes, question.kind, shown_.choices, shown_.metrics()),
+                             shown_.metrics(), dynamic_cast<const HeadMetricsFound*>(shown_.baseline.get()),
+                             shown_.choices.scoring, question.batch, are_trained(frame.state));
+    // A metric that no head has, such as induction in a text without a repeated token, has no column.
+    for (Column& column : table.columns) {
+      if (answer && answer->is_done && column.has_numbers())
+        column.is_shown = column.is_shown && std::ranges::any_of(std::get<0>(column.cells), &CellNumber::has_value);
+    }
+    table_.show(std::move(table));
   }
 
   /// Lists all rows in the chosen order. Returns it.
@@ -122,8 +138,10 @@ class MetricsPanel final : public FindPanel {
     const Selection& selection = frame.state.selection;
     const std::vector<HeadRef>& heads = table_.table().subjects;
     const auto selected = std::ranges::find(heads, selection.head_ref());
-    TableParts parts{.gutter = kPinRoom,
-                     .draw_gutter = [&](std::size_t row, const chart::Rect& box) { draw_pin(frame, heads[row], box); }};
+    TableParts parts{.gutter = kPinRoom + kRowMap + kRowMapGap, .draw_gutter = [&](std::size_t row, const chart::Rect& box) {
+                       draw_pin(frame, heads[row], {.origin = box.origin, .size = {kPinRoom, box.size.y}});
+                       draw_row_map(frame, heads[row], box);
+                     }};
     if (selected != heads.end()) parts.chosen = static_cast<std::size_t>(selected - heads.begin());
     TableOrder order = list(choices);
     const TableOrder before = order;
