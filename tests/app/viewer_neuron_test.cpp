@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <string>
 
+#include <fmt/format.h>
 #include <imgui.h>
 
+#include "app/shapes/sentence.h"
 #include "app/state/neuron_settings.h"
 #include "app/ui_driver.h"
 
@@ -56,6 +58,20 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().view.pinned == attention::Cell{.query = 2, .key = 2});
     ui.press(shell::Key::Right);
     CHECK(ui.state().selection.head == 1);  // arrows alone choose the head, as everywhere
+  }
+
+  TEST_CASE("in a large window rows of products are higher, and the row's weights below the chain choose another key") {
+    UiDriver ui(neuron_state("one two three four five"));
+    ui.resize(1280, 800);
+    const float low = ui.rect("neuron.product.0").size.y;
+    ui.resize(2560, 1440);
+    CHECK(ui.rect("neuron.product.0").size.y > 1.2F * low);
+    ui.click("neuron.weight.1");
+    CHECK(ui.state().view.pinned == attention::Cell{.query = 4, .key = 1});
+    const std::string said = plain_text(ui.window().sentence());
+    CHECK(said.starts_with("q\u00B7k of \u201Cfive\u201D and \u201Ctwo\u201D sums to "));
+    CHECK(said.find(fmt::format("divided by \u221A{}, softmax", ui.result().shapes.begin()->second.d_k)) !=
+          std::string::npos);
   }
 
   TEST_CASE("the neuron view copies a pair, and the rows of all keys") {

@@ -39,6 +39,8 @@ void draw_product_table(Frame& frame, const NeuronPair& pair, std::optional<std:
 /// The lines from the sum of the products to the weight, each with its formula, its numbers and its result, and beside them
 /// what the device computed. Fills the region and scrolls where that is too low.
 void draw_chain(Frame& frame, const ScoreChain& chain);
+/// Draws the weights of the query's row as bars. A click pins the key.
+void draw_row_of_weights(Frame& frame, attention::Cell cell);
 
 /// "On the device: score 0.41832, …: what the parts add up to differs by 3e-8 …", once both are known; of a capture "On the
 /// map".

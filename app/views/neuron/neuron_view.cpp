@@ -149,6 +149,7 @@ struct NeuronMemory {
 };
 
 constexpr float kChainWidth = 300.0F;
+constexpr float kLeastWeights = 160.0F;    // below the chain
 constexpr float kMinTable = 330.0F;        // narrower: the chain goes below the table
 constexpr float kRotatedColumns = 122.0F;  // two more columns, before RoPE
 constexpr float kGap = 20.0F;
@@ -274,7 +275,7 @@ void draw_one_key(Frame& frame, const NeuronPair& pair, NeuronMemory& memory) {
   std::optional<std::uint32_t> hovered = before;
   const glm::vec2 size = is_wide ? glm::vec2(room.x - kGap - kChainWidth, 0.0F) : glm::vec2(0.0F, room.y * 0.55F);
   ImGui::BeginChild("parts", size, false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-  write_note(frame, describe_products(pair.chain.products));
+  write_note(frame, describe_products(pair.chain.products) + " Each row of colours has its own scale.");
   const std::optional<std::uint32_t> last = hovered;
   bool is_hovered = ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows);
   draw_product_strips(frame, pair, hovered);
@@ -290,6 +291,7 @@ void draw_one_key(Frame& frame, const NeuronPair& pair, NeuronMemory& memory) {
   if (is_wide) ImGui::SameLine(0.0F, kGap);
   ImGui::BeginChild("chain", ImVec2(0.0F, 0.0F), false);
   draw_chain(frame, pair.chain);
+  if (is_wide && height_left() >= kLeastWeights) draw_row_of_weights(frame, pair.cell);
   ImGui::EndChild();
 }
 
@@ -312,8 +314,11 @@ Sentence pair_sentence(const NeuronPair& pair, std::optional<std::uint32_t> comp
   if (component && *component < pair.chain.products.size())
     return fmt::format("Component {} gives {} to the product of {} and {}, which is {} in all.", *component,
                        number_word(pair.chain.products[*component].value()), query, key, sum);
-  return fmt::format("The products of {} and {} sum to {}; of the row\u2019s softmax that makes the weight {}.", query, key,
-                     sum, number_word(*pair.chain.weight));
+  const auto scale = std::ranges::find(pair.chain.lines, std::string_view("scale"), &ChainLine::name);
+  const bool is_root = scale != pair.chain.lines.end() && scale->numbers.find("\u221A") != std::string::npos;
+  return fmt::format("q\u00B7k of {} and {} sums to {}; {}softmax over the row makes that the weight {}.", query, key, sum,
+                     is_root ? fmt::format("divided by \u221A{}, ", pair.chain.products.size()) : "",
+                     number_word(*pair.chain.weight));
 }
 
 /// A pair stays on screen until the next one is known, unless the run has no such cell or its heads have another size.

@@ -3,7 +3,11 @@
 #include "app/widgets/cell_grid.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/head_controls.h"
 #include "app/widgets/shown_tile.h"
+#include "app/widgets/table_view.h"
+#include "app/widgets/thumbnail.h"
+#include "app/widgets/tile_numbers.h"
 #include "chart/color.h"
 #include "chart/number_format.h"
 
@@ -22,12 +26,14 @@ void draw_chain_line(Frame& frame, const ChainLine& line, std::size_t index) {
   const shell::FontSet& fonts = frame.ui.fonts();
   const glm::vec2 at = cursor_position();
   const float width = width_left();
-  put_text(fonts.strong, at, color_of_line(theme, line), line.name);
+  const bool is_largest = line.name == "m", is_sum = line.name == "l";
+  const std::string name = is_largest ? "largest score" : is_sum ? "sum of exp" : line.name;
+  put_text(fonts.strong, at, color_of_line(theme, line), name);
   const std::string value = line.value ? write_number(*line.value) : "…";
   const float value_x = at.x + width - text_width(fonts.mono, value);
   put_text(fonts.mono, {value_x, at.y + 1.0F}, color_of_line(theme, line), value);
-  const char* const words = line.name == "m" ? ", largest score" : line.name == "l" ? ", sum of exp" : "";
-  if (const float x = at.x + text_width(fonts.strong, line.name); x + text_width(fonts.small, words) + 8.0F <= value_x)
+  const char* const words = is_largest ? ", m" : is_sum ? ", l" : "";
+  if (const float x = at.x + text_width(fonts.strong, name); x + text_width(fonts.small, words) + 8.0F <= value_x)
     put_text(fonts.small, {x, at.y + font_size(fonts.strong) - font_size(fonts.small) - 1.0F}, theme.text_dim, words);
   ImGui::Dummy(ImVec2(width, 20.0F));
   frame.mark(fmt::format("neuron.chain.{}", index), {.origin = at, .size = {width, 20.0F}});
@@ -37,10 +43,7 @@ void draw_chain_line(Frame& frame, const ChainLine& line, std::size_t index) {
     const TextStyleScope ink(fonts.mono_small, theme.text_dim);
     for (const std::string& part : break_lines(fonts.mono_small, text, width)) ImGui::TextUnformatted(part.c_str());
   }
-  if (!line.note.empty()) {
-    const TextStyleScope ink(fonts.small, theme.text_dim);
-    ImGui::TextWrapped("%s", line.note.c_str());
-  }
+  if (!line.note.empty()) draw_rich_text(frame, line.note, fonts.small, theme.text_dim);
   const float y = ImGui::GetCursorScreenPos().y + kLineGap * 0.5F;
   draw_line({at.x, y}, {at.x + width, y}, theme.border);
   ImGui::Dummy(ImVec2(1.0F, kLineGap));
@@ -49,7 +52,8 @@ void draw_chain_line(Frame& frame, const ChainLine& line, std::size_t index) {
 constexpr float kStripHeight = 15.0F;
 constexpr float kStripGap = 3.0F;
 constexpr float kStripLabel = 112.0F;
-constexpr float kProductRowHeight = 20.0F, kLeastRowHeight = 16.0F;  // lower, so that all rows are in sight
+constexpr float kProductRowHeight = 20.0F;
+constexpr float kLeastRowHeight = 16.0F, kMostRowHeight = 36.0F;  // so that all rows are in sight, and fill the room
 constexpr float kIndexWidth = 34.0F;
 constexpr float kCellWidth = 58.0F;
 constexpr float kProductHeaderHeight = 22.0F;
@@ -228,7 +232,7 @@ void draw_product_table(Frame& frame, const NeuronPair& pair, std::optional<std:
   ImFont* digits = frame.ui.fonts().mono_small;
   ImGuiListClipper clipper;
   const float height = std::floor(height_left() / static_cast<float>(std::max<std::size_t>(pair.order.size(), 1)));
-  const float row_height = height < kLeastRowHeight ? kProductRowHeight : std::min(height, kProductRowHeight);
+  const float row_height = height < kLeastRowHeight ? kProductRowHeight : std::min(height, kMostRowHeight);
   clipper.Begin(static_cast<int>(pair.order.size()), row_height);
   while (clipper.Step()) {
     for (int line = clipper.DisplayStart; line < clipper.DisplayEnd; ++line) {
@@ -266,7 +270,7 @@ std::string compare_with_device(const ScoreChain& chain, bool is_captured) {
   if (!chain.score || !chain.evaluated || !chain.weight || !chain.evaluated_weight) return {};
   const double score = std::abs(*chain.score - double{*chain.evaluated});
   const double weight = std::abs(*chain.weight - double{*chain.evaluated_weight});
-  return fmt::format("On the {}: score {}, weight {}. What the parts add up to differs by {} and {}.",
+  return fmt::format("On the {}: score {}, weight {}. By hand, from the parts: they agree to {} and {}.",
                      is_captured ? "map" : "device", chart::format_exact(*chain.evaluated),
                      chart::format_exact(*chain.evaluated_weight), chart::format_scientific(static_cast<float>(score), 0),
                      chart::format_scientific(static_cast<float>(weight), 0));
@@ -276,11 +280,31 @@ void draw_chain(Frame& frame, const ScoreChain& chain) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0F, 1.0F));
   for (std::size_t i = 0; i < chain.lines.size(); ++i) draw_chain_line(frame, chain.lines[i], i);
   const std::string compared = compare_with_device(chain, frame.result.capture != nullptr);
-  if (!compared.empty()) {
-    const TextStyleScope ink(frame);
-    ImGui::TextWrapped("%s", compared.c_str());
-  }
+  if (!compared.empty()) draw_rich_text(frame, compared, frame.ui.fonts().small, frame.ui.theme().text_dim);
   ImGui::PopStyleVar();
+}
+
+void draw_row_of_weights(Frame& frame, attention::Cell cell) {
+  const Selection& selection = frame.state.selection;
+  const auto row = TileNumbers(frame, selection.block, selection.batch, selection.head).weights_row(cell.query);
+  if (!row) return;
+  const attention::KeyRange keys = key_range(frame);
+  const std::vector<float> weights(row->weights.begin(), row->weights.end());
+  ImGui::Spacing();
+  write_dim(frame, "The weights of the row");
+  ImGui::BeginChild("weights");
+  const auto key_of = [&](std::size_t at) { return keys.begin + static_cast<std::uint32_t>(at); };
+  const std::size_t count = std::min<std::size_t>(keys.end, weights.size()) - keys.begin;
+  TableParts parts{.about = [](std::size_t) { return "Shows how the weight of this key is computed."; }};
+  if (cell.key >= keys.begin) parts.chosen = cell.key - keys.begin;
+  const TableEvents events =
+      draw_bars(frame, "neuron.weight",
+                bar_table(
+                    count, [&](std::size_t at) { return token_name(frame, shown_keys(frame), key_of(at)); },
+                    [&](std::size_t at) { return CellNumber(weights[key_of(at)]); }, false, 1.0),
+                parts);
+  if (events.clicked) frame.state.view.pinned = attention::Cell{.query = cell.query, .key = key_of(*events.clicked)};
+  ImGui::EndChild();
 }
 
 }  // namespace headlight::app
