@@ -301,17 +301,44 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().view.pinned);
   }
 
-  TEST_CASE("what can't be traced is said, and the other ways are offered") {
+  TEST_CASE("where routes can't be followed rollout is shown and says why, and routes stay the choice for other models") {
     UiDriver ui(with_text("the cat", "flow"));
     show_golden_model(ui, "bert");
-    CHECK(ui.sees("flow.none"));
-    ui.click("flow.show_rollout");
-    CHECK(ui.state()[kFlowView.method] == FlowMethod::Rollout);
-    CHECK_FALSE(ui.sees("flow.none"));
+    CHECK(ui.state()[kFlowView.method] == FlowMethod::Routes);
+    CHECK_FALSE(ui.window().undo().can_undo());
     CHECK(ui.sees("flow.graph"));
+    CHECK(ui.sees("flow.residual"));
+    ui.draw_every_frame();
+    ui.settle();
+    CHECK(letters_on_screen().find("Routescan'tbefollowedhere:") != std::string::npos);
+    show_golden_model(ui, "gpt2");
+    CHECK_FALSE(ui.sees("flow.residual"));
     show_golden_model(ui, "marian");
-    CHECK(ui.sees("flow.none"));
-    CHECK_FALSE(ui.sees("flow.show_rollout"));
+    CHECK(ui.sees("view.unavailable"));
+    CHECK_FALSE(ui.sees("flow.graph"));
+  }
+
+  TEST_CASE("what is predicted stands above the graph, heads at their edges, and a token's attention beside its residual") {
+    UiDriver ui(with_text("the cat sat on the mat", "flow"));
+    show_golden_model(ui, "gpt2");
+    ui.resize(2560, 1440);
+    const std::uint32_t last = ui.result().input->source.length - 1;
+    const chart::Rect top = ui.rect(fmt::format("flow.node.2.{}", last));
+    REQUIRE(ui.sees("flow.prediction"));
+    CHECK(ui.rect("flow.prediction").end().y <= top.origin.y);
+    int named = 0, aside = 0;
+    for (std::uint32_t layer = 0; layer < 2; ++layer) {
+      for (std::uint32_t token = 0; token <= last; ++token) {
+        for (std::uint32_t from = 0; from <= token; ++from)
+          named += ui.sees(fmt::format("flow.head.{}.{}.{}", layer, from, token));
+        const std::string edge = fmt::format("flow.edge.{}.{}.{}", layer, token, token);
+        if (!ui.sees(edge)) continue;
+        ++aside;
+        CHECK(ui.rect(edge).center().x > ui.rect(fmt::format("flow.node.{}.{}", layer, token)).center().x + 4.0F);
+      }
+    }
+    CHECK(named >= 2);
+    CHECK(aside >= 1);
   }
 
   TEST_CASE("a small window scrolls the graph instead of leaving its region") {

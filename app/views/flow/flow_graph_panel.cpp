@@ -5,6 +5,7 @@
 #include "app/state/comparison.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/position_header.h"
+#include "app/widgets/prediction_bars.h"
 #include "app/widgets/shown_tile.h"
 #include "app/widgets/size_text.h"
 #include "chart/color.h"
@@ -13,7 +14,8 @@ namespace headlight::app {
 namespace {
 
 constexpr float kGutter = 64.0F;  // of the layers' names
-constexpr float kTop = 14.0F;
+constexpr float kTop = 26.0F;     // of what the node at the top predicts
+constexpr float kApart = 8.0F;    // of a token's attention to itself from its residual stream
 constexpr float kMinColumn = 26.0F, kMaxColumn = 320.0F;
 constexpr float kMinRow = 24.0F, kMaxRow = 320.0F;
 constexpr float kWrittenColumn = 52.0F;  // narrower: names are turned
@@ -32,10 +34,13 @@ struct Geometry {
     return {origin.x + kGutter + (static_cast<float>(layout.columns.at(node.token)) + 0.5F) * column, y_of(node.layer)};
   }
   glm::vec2 begin(const FlowLayout& layout, const attribution::FlowEdge& edge) const {
-    return at(layout, {.layer = edge.layer, .token = edge.from});
+    return at(layout, {.layer = edge.layer, .token = edge.from}) + aside(edge);
   }
   glm::vec2 end(const FlowLayout& layout, const attribution::FlowEdge& edge) const {
-    return at(layout, {.layer = edge.layer + 1, .token = edge.to});
+    return at(layout, {.layer = edge.layer + 1, .token = edge.to}) + aside(edge);
+  }
+  static glm::vec2 aside(const attribution::FlowEdge& edge) {
+    return {edge.from == edge.to && !edge.is_residual ? kApart : 0.0F, 0.0F};
   }
 };
 
@@ -77,7 +82,7 @@ struct EdgeLook {
 EdgeLook look_of(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge, double reach) {
   const std::optional<double> before = layout.baseline_share(edge);
   const auto share = static_cast<float>(std::clamp(std::max(edge.share, before.value_or(0.0)), 0.0, 1.0));
-  const auto alpha = static_cast<std::uint32_t>(110.0F + 145.0F * std::sqrt(share));
+  const auto alpha = static_cast<std::uint32_t>(190.0F + 65.0F * std::sqrt(share));  // paler, hues are alike
   const auto seen = [&](shell::Color color) {
     return shell::mark_on(frame.ui.theme().background, color, frame.ui.theme().text);
   };
@@ -104,35 +109,61 @@ std::string change_points(double change) {
   return fmt::format("{}{:.{}f} pt", points < 0.0 ? "\u2212" : "+", std::abs(points), std::abs(points) < 9.95 ? 1 : 0);
 }
 
-/// Writes at the edges that changed most by how many points they did, where there is room beside the labels before.
-void draw_changes(Frame& frame, const FlowLayout& layout, const Geometry& geometry) {
-  constexpr double kMinNamed = 0.005;
-  constexpr std::size_t kMaxNamed = 24;
-  std::vector<std::pair<double, const attribution::FlowEdge*>> changed;
-  for (const attribution::FlowEdge& edge : layout.edges) {
-    const double change = edge.share - layout.baseline_share(edge).value_or(edge.share);
-    if (std::abs(change) >= kMinNamed) changed.emplace_back(change, &edge);
-  }
-  std::ranges::stable_sort(changed, std::greater(), [](const auto& one) { return std::abs(one.first); });
-  changed.resize(std::min(changed.size(), kMaxNamed));
+/// Writes at edges, the first ones before others, where there is room beside the labels before.
+void draw_labels(Frame& frame, const FlowLayout& layout, const Geometry& geometry,
+                 const std::vector<std::pair<const attribution::FlowEdge*, std::string>>& labels, const char* name) {
   ImFont* font = frame.ui.fonts().small;
   std::vector<chart::Rect> taken;
-  for (const auto& [change, edge] : changed) {
-    const std::string text = change_points(change);
+  for (const auto& [edge, text] : labels) {
     const glm::vec2 from = geometry.begin(layout, *edge), to = geometry.end(layout, *edge);
     // The label is near the edge's lower end, where edges into one node are apart.
     const glm::vec2 size(text_width(font, text) + 4.0F, font_size(font) + 2.0F);
     const chart::Rect box{.origin = glm::round(from + (to - from) * 0.4F - size * 0.5F), .size = size};
-    const bool is_free = std::ranges::none_of(taken, [&](const chart::Rect& other) {
-      return box.origin.x < other.end().x && other.origin.x < box.end().x && box.origin.y < other.end().y &&
-             other.origin.y < box.end().y;
-    });
-    if (!is_free) continue;
+    if (std::ranges::any_of(taken, [&](const chart::Rect& other) { return !chart::intersection(box, other).is_empty(); }))
+      continue;
     taken.push_back(box);
     fill_rect(box, shell::with_alpha(frame.ui.theme().background, 210), 3.0F);
     put_text(font, box.origin + glm::vec2(2.0F, 1.0F), frame.ui.theme().text, text);
-    if (frame.items) frame.mark(fmt::format("flow.change.{}.{}.{}", edge->layer, edge->from, edge->to), box);
+    if (frame.items) frame.mark(fmt::format("{}.{}.{}.{}", name, edge->layer, edge->from, edge->to), box);
   }
+}
+
+/// Writes at the edges that changed most by how many points they did, or at the strongest ones by which head they are.
+void draw_edge_labels(Frame& frame, const FlowLayout& layout, const Geometry& geometry) {
+  constexpr double kMinNamed = 0.005;
+  constexpr std::size_t kMaxNamed = 24;
+  const bool is_compared = layout.baseline.has_value();
+  std::vector<std::pair<double, const attribution::FlowEdge*>> named;
+  for (const attribution::FlowEdge& edge : layout.edges) {
+    const double number = is_compared ? edge.share - layout.baseline_share(edge).value_or(edge.share) : edge.share;
+    if (std::abs(number) >= kMinNamed && (is_compared || !edge.heads.empty())) named.emplace_back(number, &edge);
+  }
+  std::ranges::stable_sort(named, std::greater(), [](const auto& one) { return std::abs(one.first); });
+  named.resize(std::min(named.size(), kMaxNamed));
+  std::vector<std::pair<const attribution::FlowEdge*, std::string>> labels;
+  for (const auto& [number, edge] : named) {
+    labels.emplace_back(
+        edge, is_compared ? change_points(number) : fmt::format("H{} {}", edge->heads.front().head, percent_text(number)));
+  }
+  draw_labels(frame, layout, geometry, labels, is_compared ? "flow.change" : "flow.head");
+}
+
+/// Writes above the node at the top what is predicted there.
+void draw_prediction(Frame& frame, const FlowLayout& layout, const Geometry& geometry, std::uint32_t batch, float right) {
+  if (!frame.result.has_logits) return;
+  const Prediction* prediction = frame.ask(PredictionQuery{
+      .batch = batch, .token = layout.start, .layer = predicting_layers(*frame.result.network), .keeps_logits = true});
+  if (!prediction || prediction->candidates.empty()) return;
+  const inference::Candidate& first = prediction->candidates.front();
+  const std::string text =
+      fmt::format("\u201C{}\u201D {}", candidate_label(frame.result, first.id), percent_text(first.probability));
+  frame.ui.ensure_glyphs(text);
+  ImFont* font = frame.ui.fonts().strong;
+  const glm::vec2 node = geometry.at(layout, {.layer = layout.layers, .token = layout.start});
+  const glm::vec2 size(text_width(font, text), font_size(font));
+  const glm::vec2 at(std::min(node.x - size.x * 0.5F, right - size.x), node.y - kRadius - 3.0F - size.y);
+  put_text(font, glm::round(at), frame.ui.theme().text, text);
+  frame.mark("flow.prediction", {.origin = at, .size = size});
 }
 
 void draw_layer_names(Frame& frame, const Geometry& geometry, float width) {
@@ -230,6 +261,8 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
   const float names = geometry.column >= kWrittenColumn ? kNames : kTurnedNames;
   geometry.row = std::clamp(std::floor((room.y - kTop - names - 12.0F) / rows), kMinRow, kMaxRow);
   const glm::vec2 size{kGutter + columns * geometry.column, kTop + rows * geometry.row + 12.0F + names};
+  geometry.origin.x += std::floor(std::max(room.x - size.x, 0.0F) * 0.5F);
+  ImGui::SetCursorScreenPos(geometry.origin);
   click_area("graph", size);
   frame.mark("flow.graph", {.origin = geometry.origin, .size = size});
   const bool is_hovered = ImGui::IsItemHovered();
@@ -272,7 +305,8 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
       frame.mark(fmt::format("flow.node.{}.{}", node.layer, node.token), {.origin = at - 2.0F, .size = glm::vec2(4.0F)});
     }
   }
-  if (layout.baseline) draw_changes(frame, layout, geometry);
+  draw_edge_labels(frame, layout, geometry);
+  draw_prediction(frame, layout, geometry, batch, geometry.origin.x + size.x);
   draw_token_names(frame, layout, geometry, batch);
   if (events.hovered_edge) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
   return events;
@@ -283,15 +317,19 @@ std::string place_of(const Frame& frame, const FlowNode& node) {
   return fmt::format("after layer {}", frame.result.network->layer_number(node.layer - 1));
 }
 
-Sentence edge_sentence(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge,
-                       std::uint32_t batch) {
+Sentence edge_sentence(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge, std::uint32_t batch,
+                       bool is_most) {
   const std::uint32_t layer = frame.result.network->layer_number(edge.layer);
   const std::string to = query_word(predicted_token_text(frame.result, batch, edge.to));
   const std::string from = edge.is_residual
                                ? "its own residual stream"
                                : "what " + key_word(predicted_token_text(frame.result, batch, edge.from)) + " gives";
-  Sentence said = fmt::format("Into {} of layer {} flows {}{}: {}", to, layer, edge.share > 0.5 ? "mostly " : "", from,
-                              percent_word(edge.share));
+  Sentence said =
+      fmt::format("{}nto {} of layer {} flows {}{}: {}", is_most ? "Besides its own residual stream, i" : "I", to, layer,
+                  is_most            ? "most from "
+                  : edge.share > 0.5 ? "mostly "
+                                     : "",
+                  from, percent_word(edge.share));
   for (std::size_t i = 0; i < edge.heads.size(); ++i) {
     said += fmt::format("{}{} ({})", i == 0 ? (edge.heads.size() == 1 ? ", by head " : ", by heads ") : ", ",
                         edge.heads[i].head, percent_word(edge.heads[i].share));

@@ -17,7 +17,8 @@ struct FlowEvents {
 void draw_flow_legend(Frame& frame, const FlowLayout& layout);
 
 /// Draws nodes, edges, layers and the tokens' names into the region, which scrolls where the columns are wider. Edges that
-/// compare two runs have the colours of differences, and those that changed most are named.
+/// compare two runs have the colours of differences, and those that changed most are named; else the strongest ones are by
+/// their heads. Above the node at the top is what is predicted.
 /// `batch`: the item whose tokens are named.
 /// `chosen`: the node that the keyboard has moved to, ringed, with the strongest edge into it.
 /// `revealed`: a node that is brought into view.
@@ -26,7 +27,9 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
 
 /// Returns "Layer 3: 42 % of “mat” comes from “the”, by heads 2 (30 %), 5 (12 %)."; with the share in the baseline where two
 /// runs are compared.
-Sentence edge_sentence(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge, std::uint32_t batch);
+/// `is_most`: it is the strongest edge into its node beside the residual stream's.
+Sentence edge_sentence(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge, std::uint32_t batch,
+                       bool is_most = false);
 
 /// Returns "the token vector", "after layer 3": whose state the node is.
 std::string place_of(const Frame& frame, const FlowNode& node);

@@ -71,10 +71,11 @@ double FlowLayout::largest_change() const {
   return largest;
 }
 
-std::optional<std::size_t> strongest_into(const FlowLayout& layout, FlowNode node) {
+std::optional<std::size_t> strongest_into(const FlowLayout& layout, FlowNode node, bool has_residual) {
   for (std::size_t i = layout.edges.size(); i-- > 0;) {  // ascending by share
     const attribution::FlowEdge& edge = layout.edges[i];
-    if (edge.layer + 1 == node.layer && edge.to == node.token && edge.share > 0.0) return i;
+    if (edge.layer + 1 == node.layer && edge.to == node.token && edge.share > 0.0 && (has_residual || !edge.is_residual))
+      return i;
   }
   return std::nullopt;
 }

@@ -65,7 +65,7 @@ FlowNode moved(const FlowLayout& layout, FlowNode from, FlowMove move);
 
 /// Returns the strongest edge into a node, by its number in FlowLayout::edges, of those that the present run has; nullopt:
 /// there is none.
-std::optional<std::size_t> strongest_into(const FlowLayout& layout, FlowNode node);
+std::optional<std::size_t> strongest_into(const FlowLayout& layout, FlowNode node, bool has_residual = true);
 
 /// Returns the edges of at least `threshold` that are connected with `start`, of graphs whose shares aren't split at every
 /// token.

@@ -32,18 +32,6 @@ FlowQuestion question(const State& state, const PredictionPosition& position, st
   return asked;
 }
 
-bool is_one_stack(const model::Network& network) {
-  return !network.layers->encoder.empty() && network.layers->decoder.empty();
-}
-
-std::string why_none(const Frame& frame) {
-  const model::Network& network = *frame.result.network;
-  if (!is_one_stack(network)) {
-    return "it has two texts or two stacks; this view follows one stack";
-  }
-  return frame.state[kFlowView.method] == FlowMethod::Routes ? attribution::why_not_additive(network) : std::string();
-}
-
 const char* about(FlowMethod method) {
   switch (method) {
     case FlowMethod::Routes:
@@ -75,24 +63,10 @@ void choose(Frame& frame, std::optional<float> in_force) {
   state.set(kFlowView.residual_weight, weight);
 }
 
-/// Explains in place of the graph why this method doesn't apply here, with a button for one that does.
-void explain_none(Frame& frame, const std::string& why) {
-  const bool has_others = is_one_stack(*frame.result.network);
-  const std::string text =
-      frame.result.capture && has_others
-          ? "Routes need the network's values; a capture holds attention weights only. Rollout and flow follow those."
-          : fmt::format(
-                "This model's states can't be traced back this way: {}. Rollout needs one stack only; "
-                "captions-gpt2 (Ctrl+O) has routes too.",
-                why);
-  draw_empty_note(frame, "flow.none", "Nothing is followed here", text);
-  if (!has_others) return;
-  go_below_note();
-  if (ImGui::Button("Show rollout")) {
-    frame.state.set(kFlowView.method, FlowMethod::Rollout);
-    frame.ui.request_redraw();
-  }
-  mark_last_item(frame, "flow.show_rollout", about(FlowMethod::Rollout));
+/// Returns why routes can't be followed in this run; empty: they can.
+std::string why_no_routes(const Frame& frame) {
+  if (frame.result.capture) return "they need the network's weights, which a capture lacks";
+  return attribution::why_not_additive(*frame.result.network);
 }
 
 class FlowView final : public ViewPanel {
@@ -100,26 +74,13 @@ class FlowView final : public ViewPanel {
   void draw(Frame& frame) override {
     is_drawn_ = false;
     if (!frame.result.input || !frame.result.network) return;
-    const PredictionPosition position = prediction_position(frame.state, frame.result);
-    draw_position_header(frame, "flow",
-                         frame.result.has_logits ? "What flows into this prediction" : "What flows into this token",
-                         position, "Copies the edges on screen and their heads as CSV.");
-    Asked asked = ask(frame, position);
-    const Choices before = frame.state;
-    choose(frame, asked.found ? std::optional(threshold_) : std::nullopt);
-    if (before != frame.state) asked = ask(frame, position);
-    const std::string why = why_none(frame);
-    if (!why.empty()) return explain_none(frame, why);
-    if (asked.found) copy_when_asked(frame, [&] { return csv(flow_table(frame, layout_, position.batch)); });
-    write_note(frame, about(frame.state[kFlowView.method]));
-    if (asked.answer && !asked.answer->error.empty()) {
-      return draw_empty_note(frame, "flow.none", "This can't be computed here", asked.answer->error + ".");
-    }
-    if (!asked.found) return write_note(frame, "computing\u2026");
-    draw_comparison(frame, "flow", "each edge\u2019s share", asked.baseline);
-    draw_graph(frame, position, asked);
-    keep_words(frame, position);
-    is_drawn_ = true;
+    State& state = frame.state;
+    const FlowMethod chosen = state[kFlowView.method];
+    const std::string why = chosen == FlowMethod::Routes ? why_no_routes(frame) : std::string();
+    // Where the chosen method doesn't apply, the next one is shown and stays unchosen.
+    if (!why.empty()) state.set(kFlowView.method, FlowMethod::Rollout);
+    draw_method(frame, why.empty() ? std::string() : fmt::format("Routes can't be followed here: {}. ", why));
+    if (!why.empty() && state[kFlowView.method] == FlowMethod::Rollout) state.set(kFlowView.method, chosen);
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
@@ -146,6 +107,28 @@ class FlowView final : public ViewPanel {
   }
 
  private:
+  /// `note`: written before what the method is.
+  void draw_method(Frame& frame, const std::string& note) {
+    const PredictionPosition position = prediction_position(frame.state, frame.result);
+    draw_position_header(frame, "flow",
+                         frame.result.has_logits ? "What flows into this prediction" : "What flows into this token",
+                         position, "Copies the edges on screen and their heads as CSV.");
+    Asked asked = ask(frame, position);
+    const Choices before = frame.state;
+    choose(frame, asked.found ? std::optional(threshold_) : std::nullopt);
+    if (before != frame.state) asked = ask(frame, position);
+    if (asked.found) copy_when_asked(frame, [&] { return csv(flow_table(frame, layout_, position.batch)); });
+    write_note(frame, note + about(frame.state[kFlowView.method]));
+    if (asked.answer && !asked.answer->error.empty()) {
+      return draw_empty_note(frame, "flow.none", "This can't be computed here", asked.answer->error + ".");
+    }
+    if (!asked.found) return write_note(frame, "computing\u2026");
+    draw_comparison(frame, "flow", "each edge\u2019s share", asked.baseline);
+    draw_graph(frame, position, asked);
+    keep_words(frame, position);
+    is_drawn_ = true;
+  }
+
   /// Keeps the words beside the figure's graph.
   void keep_words(const Frame& frame, const PredictionPosition& position) {
     layer_numbers_ = frame.result.network->layer_numbers;
@@ -195,7 +178,6 @@ class FlowView final : public ViewPanel {
   /// Asks for what the threshold needs, and lays it out. An automatic one begins where little is computed, and goes on while
   /// too few edges are found.
   Asked ask(Frame& frame, const PredictionPosition& position) {
-    if (!why_none(frame).empty()) return {};
     const std::optional<float> threshold = frame.state[kFlowView.threshold];
     const bool is_searching = frame.state[kFlowView.method] == FlowMethod::Routes && !threshold;
     Asked asked = ask(frame, position, least_share(threshold.value_or(kSearchStart)));
@@ -291,8 +273,10 @@ class FlowView final : public ViewPanel {
     const FlowNode shown_node = events.hovered_node
                                     ? *events.hovered_node
                                     : chosen_.value_or(FlowNode{.layer = layout_.layers, .token = layout_.start});
-    if (const auto edge = events.hovered_edge ? events.hovered_edge : strongest_into(layout_, shown_node))
-      frame.says = edge_sentence(frame, layout_, layout_.edges[*edge], position.batch);
+    const auto most = strongest_into(layout_, shown_node, false);
+    const auto said = events.hovered_edge ? events.hovered_edge : most ? most : strongest_into(layout_, shown_node);
+    if (said)
+      frame.says = edge_sentence(frame, layout_, layout_.edges[*said], position.batch, !events.hovered_edge && said == most);
     if (events.hovered_edge) {
       frame.transient.pointed_number =
           edge_number(frame, choices_, layout_, layout_.edges[*events.hovered_edge], position.batch, threshold_);
