@@ -25,36 +25,39 @@ bool has_stage(const Frame& frame, attention::Stage stage) {
 
 std::string why_no_steps(const Frame& frame) {
   if (has_stage(frame, attention::Stage::Scores) || has_stage(frame, attention::Stage::V)) return {};
-  return "The steps need queries and keys (q.0, k.0, \u2026) or values (v.0, \u2026); this capture has weights alone. In "
-         "Python, "
-         "headlight.capture(model, \u2026) keeps them.";
+  return "This capture has weights alone. The steps need queries and keys (q.0, k.0, \u2026) or values (v.0, \u2026). In "
+         "Python, headlight.capture(model, \u2026) keeps them.";
 }
 
 std::string why_no_products(const Frame& frame) {
   if (has_stage(frame, attention::Stage::Scores)) return {};
-  return "Products need queries and keys (q.0, k.0, \u2026); this capture has weights alone.";
+  return "This capture has weights alone. Products need queries and keys (q.0, k.0, \u2026).";
 }
 
 std::string why_no_network(const Frame& frame) {
   if (!frame.result.capture) return {};
-  return "This view needs the network's weights; a capture holds attention alone.";
+  return "A capture has no network. This view needs the network's weights, to compute with them; a capture has what was "
+         "saved of its attention.";
 }
 
 std::string why_no_predictions(const Frame& frame) {
   if (frame.result.capture || frame.result.has_logits) return why_no_network(frame);
-  return is_model(frame.state.source)
-             ? "This model predicts no tokens: its files have no head over the vocabulary. Open a language model (Ctrl+O), "
-               "such as captions-gpt2."
-             : "This network ends with its last attention and predicts no tokens. Open a language model (Ctrl+O), such as "
-               "captions-gpt2.";
+  return is_model(frame.state.source) ? "This model predicts no tokens. Its files have no head over the vocabulary."
+                                      : "This network predicts no tokens. It ends with its last attention, and its weights "
+                                        "are random or a notebook's.";
 }
 
 std::string why_no_next_token(const Frame& frame) {
   if (std::string why = why_no_predictions(frame); !why.empty()) return why;
-  const bool is_decoder = frame.result.model && frame.result.model->description.is_causal && !frame.result.input->target;
-  return is_decoder ? ""
-                    : "A set of prompts asks for the next word of a text, which this model doesn\u2019t predict. Open a "
-                      "decoder (Ctrl+O), such as captions-gpt2.";
+  const bool is_causal = frame.result.model && frame.result.model->description.is_causal;
+  if (frame.result.input->target) {
+    return "Sets of prompts are for models of one text. Each prompt asks for the next word of its text; a translator needs "
+           "a "
+           "source too.";
+  }
+  return is_causal ? ""
+                   : "Sets of prompts are for decoders. Each prompt asks for the next word of its text; this model "
+                     "fills in words.";
 }
 
 std::string why_no_parts_of_logits(const Frame& frame) {
@@ -62,9 +65,16 @@ std::string why_no_parts_of_logits(const Frame& frame) {
   const std::string why = frame.result.network ? attribution::why_not_attributable(*frame.result.network) : std::string();
   if (why.empty()) return {};
   return fmt::format(
-      "A logit of this model has no parts: {}. Open a decoder with norms before its branches, such as "
-      "captions-gpt2 (Ctrl+O).",
+      "This view doesn't take this model's logits apart. It can where a decoder has norms before its "
+      "branches; of this model, {}.",
       why);
+}
+
+std::string why_no_single_stack(const Frame& frame) {
+  if (!frame.result.network) return {};
+  const auto& layers = *frame.result.network->layers;
+  if (!layers.encoder.empty() && layers.decoder.empty()) return {};
+  return "This network has two texts or two stacks. The view follows what one stack of layers makes of one text.";
 }
 
 ExportContents shown_map(const State& state) { return {.stages = {shown_stage(state)}}; }
@@ -213,7 +223,8 @@ constexpr std::array kViews = {
          .open = &open_flow_view,
          .exported = &shown_map,
          .takes_arrows = true,
-         .words = "Show rollout, routes, rollout, flow"},
+         .words = "routes, rollout, flow",
+         .why_empty = &why_no_single_stack},
     View{.id = "what_if",
          .title = "What if",
          .group = "Why",

@@ -1,6 +1,7 @@
 #include "app/window/view_area.h"
 
 #include "app/widgets/controls.h"
+#include "app/widgets/finding.h"
 #include "app/widgets/origin_dialog.h"
 #include "app/widgets/sentence.h"
 #include "app/widgets/text.h"
@@ -153,7 +154,7 @@ void ViewArea::draw_pane(Frame& frame, const PlacedPane& placed, const Surroundi
   Transient& transient = frame.transient;
   const auto [hovered, stage] = std::pair(std::exchange(transient.hovered, std::nullopt), transient.hovered_stage);
   const std::optional<NumberRef> number = std::exchange(transient.pointed_number, std::nullopt);
-  draw_view(frame, around.draw_waiting);
+  draw_view(frame, around);
   if (!transient.pointed_number && transient.hovered) transient.pointed_number = number_at_cell(frame);
   ask_about_number(frame);
   const bool is_pointed_at = transient.pointed_number.has_value();
@@ -176,18 +177,23 @@ void ViewArea::say(Frame& frame, bool is_first_time) {
   if (number_ == shown_) sentence_ = frame.says;
 }
 
-void ViewArea::draw_view(Frame& frame, const std::function<void()>& draw_waiting) {
+void ViewArea::draw_view(Frame& frame, const Surroundings& around) {
   frame.says = {};
   frame.sentence_place = {};
   const View& view = find_view(frame.state.view.tab);
   if (const std::string why = why_empty(view, frame); !why.empty()) {
-    draw_empty_note(frame, "view.unavailable", frame.result.capture ? "Not in the capture" : "Not of this model", why);
+    const std::size_t end = why.find(". ");
+    draw_empty_note(frame, "view.unavailable", why.substr(0, end), why.substr(end + 2));
+    constexpr const char* kLabel = "Open captions-gpt2";
+    if (around.begin &&
+        draw_first_button(frame, "view.begin", kLabel, "A small decoder that comes along; this view has all of it."))
+      around.begin();
   } else if (frame.result.run != 0) {
     std::unique_ptr<ViewPanel>& panel = open_[{number_, view.id}];
     if (!panel) panel = view.open();
     panel->draw(frame);
   } else {
-    draw_waiting();
+    around.draw_waiting();
   }
 }
 

@@ -17,6 +17,7 @@ class ViewArea {
     bool is_first_time = false;  ///< the window's first sentence says what a head is
     DrawPane pane;
     std::function<void()> draw_waiting;  ///< draws what takes a view's place while there is no run
+    std::function<void()> begin;         ///< opens the decoder that comes along; empty: this installation has none
   };
   /// Draws the panes, first the one that has the keyboard: its requests are the most important ones.
   void draw(Frame& frame, const Surroundings& around);
@@ -31,7 +32,7 @@ class ViewArea {
  private:
   void draw_pane(Frame& frame, const PlacedPane& placed, const Surroundings& around);
   void say(Frame& frame, bool is_first_time);
-  void draw_view(Frame& frame, const std::function<void()>& draw_waiting);
+  void draw_view(Frame& frame, const Surroundings& around);
   void draw_strip(Frame& frame, bool is_pinned);
   void drag_borders(Frame& frame);
   void take_dragged_view(Frame& frame);

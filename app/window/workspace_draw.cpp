@@ -1,3 +1,4 @@
+#include "app/models/starter_view.h"
 #include "app/views/grid/grid_view.h"
 #include "app/views/grid/properties.h"
 #include "app/widgets/cell_numbers.h"
@@ -191,6 +192,8 @@ void Workspace::draw_views_row(Frame& frame) {
 }
 
 void Workspace::draw_center(Frame& frame) {
+  std::function<void()> begin;
+  if (const auto path = desk_.catalog.bundled_model(kCaptionWriter)) begin = [this, path] { models_.open(*path); };
   views_.draw(frame, {.room = desk_.layout.center,
                       .shows_one = desk_.is_presenting || desk_.transient.shows_one_pane,
                       .is_first_time = desk_.settings.shows_welcome,
@@ -201,7 +204,8 @@ void Workspace::draw_center(Frame& frame) {
                       .draw_waiting =
                           [&] {
                             if (!desk_.engine->progress().load) draw_empty_panel(frame, desk_.engine->is_busy());
-                          }});
+                          },
+                      .begin = std::move(begin)});
 }
 
 void Workspace::draw_left(Frame& frame) {

@@ -433,11 +433,11 @@ TEST_SUITE("gpu") {
     ui.click("what_if.measure.1");
     ui.settle();
     CAPTURE(text(ui));
-    CHECK(text(ui).find("The most: without L") == 0);
+    CHECK(text(ui).find(" matters most: without it ") == 5);  // after "L0 H5"
     CHECK((text(ui).find(" falls from ") != std::string::npos || text(ui).find(" rises from ") != std::string::npos));
     check_table(ui);
     ui.move_to("what_if.head.0.5");
-    CHECK(text(ui).find("without L0 H5, ") == 0);
+    CHECK(text(ui).find("L0 H5: without it ") == 0);
     check_table(ui);
     ui.show("flow");
     ui.settle();

@@ -2,12 +2,14 @@
 #include <doctest/doctest.h>
 
 #include <cctype>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
 
 #include <fmt/format.h>
 
+#include "app/models/starter_view.h"
 #include "app/state/state_json.h"
 #include "app/ui_driver.h"
 #include "app/views/view_table.h"
@@ -101,6 +103,17 @@ TEST_SUITE("gpu") {
       CHECK(ui.state().view.tab == id);
       CHECK_FALSE(ui.window().notice().is_shown());
     }
+  }
+
+  TEST_CASE("a view that the shown network has nothing for opens the decoder that comes along, and is then drawn") {
+    UiDriver ui;
+    ui.show("predictions");
+    REQUIRE(ui.sees("view.unavailable"));
+    ui.click("view.begin");
+    CHECK(std::filesystem::path(model_path(ui.state().source)).filename() == kCaptionWriter);
+    CHECK(ui.state().view.tab == "predictions");
+    CHECK_FALSE(ui.sees("view.unavailable"));
+    CHECK(ui.sees("prediction.0"));
   }
 
   TEST_CASE("one row has menus, groups and the views of one group, and nothing in it moves when another one is shown") {

@@ -88,7 +88,7 @@ TEST_SUITE("gpu") {
     CHECK(json.at("view") == "head");
     CHECK(json.at("text") == text);
     CHECK(complaint_of(run_headlight({"describe", "-m", golden_path("bert"), "the cat", "--tab", "logits"}), 1)
-              .find("Not of this model: A logit of this model has no parts") == 0);
+              .find("This view doesn't take this model's logits apart: ") == 0);
     const Outcome alone = run_headlight({"describe", "-m", golden_path("gpt2"), "the cat", "--tab", "patching"});
     CHECK(complaint_of(alone, 1).find("Patching needs two texts: Open a second text") == 0);
   }
