@@ -19,9 +19,11 @@ constexpr float kLowCell = 24.0F, kHighCell = 44.0F;         // of numbers
 constexpr float kTextRow = 18.0F;                            // of rows that are named by texts
 constexpr float kMinTextCell = 22.0F, kMaxTextCell = 64.0F;  // of texts
 
-/// Returns "L3" of a layer.
-std::string axis_name(const exporting::FigureAxis& axis, std::size_t index) {
-  return axis.title == "layer" ? "L" + axis.tokens[index] : axis.tokens[index];
+/// Returns "L3" of a layer, "H5" of one of its heads.
+std::string axis_name(const Grid& grid, bool is_row, std::size_t index) {
+  const exporting::FigureAxis& axis = is_row ? grid.rows : grid.columns;
+  const bool is_head = !is_row && axis.title == "head" && grid.rows.title == "layer";
+  return (axis.title == "layer" ? "L" : is_head ? "H" : "") + axis.tokens[index];
 }
 
 template <typename Of>
@@ -135,7 +137,7 @@ std::vector<GridName> GridLayout::names(const GridPart& part, bool are_rows) con
   std::vector<GridName> names;
   for (std::size_t i = (first + step - 1) / step * step; i < end; i += step) {
     const glm::vec2 middle = cell({i, i}).center();
-    const std::string name = chart::shorten(axis_name(are_rows ? grid_.rows : grid_.columns, i), room, look_.width);
+    const std::string name = chart::shorten(axis_name(grid_, are_rows, i), room, look_.width);
     const float width = look_.width(name);
     names.push_back({glm::round(are_rows ? glm::vec2(-kGridNames - width, middle.y - look_.line * 0.5F)
                                          : glm::vec2(middle.x - width * 0.5F, -kGridHeader)),

@@ -110,10 +110,8 @@ void TableLayout::put_number(std::vector<TableItem>& items, std::size_t i, std::
     const chart::Rect line = is_wide ? chart::Rect{{zero, 4.0F}, {1.0F, look_.line - 8.0F}}
                                      : chart::Rect{{zero, look_.line - kBarHeight - 1.0F}, {1.0F, kBarHeight}};
     const float length = has_signs || is_wide ? std::abs(end - zero) : std::max(end - zero, 2.0F);
-    items.push_back({{{std::min(zero, end), line.origin.y}, {length, line.size.y}},
-                     !has_signs   ? TableInk::Bar
-                     : end < zero ? TableInk::Less
-                                  : TableInk::More});
+    const TableInk ink = !has_signs ? TableInk::Bar : *number < 0.0 ? TableInk::Less : TableInk::More;
+    if (length > 0.0F) items.push_back({{{std::min(zero, end), line.origin.y}, {length, line.size.y}}, ink});
     if (has_signs)
       items.push_back(
           {.rect = {line.origin - glm::vec2(0.0F, 1.0F), line.size + glm::vec2(0.0F, 2.0F)}, .ink = TableInk::Line});

@@ -151,6 +151,21 @@ TEST_SUITE("cpu") {
     CHECK(titles.front().ink == TableInk::Dim);
   }
 
+  TEST_CASE("a number too small for half a pixel has no bar, and others the colour of their sign") {
+    const std::array numbers = {10.0, -0.001, -5.0};
+    const Table table = bar_table(
+        numbers.size(), [](std::size_t) { return std::string("x"); }, [&](std::size_t row) { return numbers.at(row); });
+    const TableLayout layout(table, {.width = width_of, .room = 400.0F});
+    const auto count = [&](std::size_t row, TableInk ink) {
+      const std::vector<TableItem> items = layout.row(row);
+      return std::ranges::count_if(items, [=](const TableItem& item) { return !item.text && item.ink == ink; });
+    };
+    CHECK(count(0, TableInk::More) == 1);
+    CHECK(count(1, TableInk::More) == 0);
+    CHECK(count(1, TableInk::Less) == 0);
+    CHECK(count(2, TableInk::Less) == 1);
+  }
+
   TEST_CASE("the widest of texts that are equally long is whole") {
     const auto width = [](TableFont, std::string_view text) {
       return std::accumulate(text.begin(), text.end(), 0.0F,
