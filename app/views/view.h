@@ -48,8 +48,8 @@ struct View {
   std::uint8_t menus_of = 0;
   /// Does it show the maps of all heads, so that the grid beside it would show them twice?
   bool shows_all_heads = false;
-  /// Returns what the view needs that the source of this run lacks, in a sentence that dims its tab and takes the view's
-  /// place; empty: it draws. Null: it draws any run.
+  /// Returns what the view needs that the source of this run lacks, in two sentences or more that dim its tab and take the
+  /// view's place, the first as a title; empty: it draws. Null: it draws any run.
   std::string (*why_empty)(const Frame&) = nullptr;
 };
 
