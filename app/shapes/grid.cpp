@@ -13,10 +13,10 @@ constexpr float kGridGap = 2.0F, kGridHeader = 18.0F, kGridNames = 8.0F;
 struct GridLimits {
   float gutter, min_width, max_width;
 };
-constexpr std::array<GridLimits, 3> kGridLimits = {{{30.0F, 10.0F, 120.0F}, {60.0F, 5.0F, 52.0F}, {58.0F, 64.0F, 148.0F}}};
+constexpr std::array<GridLimits, 3> kGridLimits = {{{30.0F, 10.0F, 160.0F}, {60.0F, 5.0F, 96.0F}, {58.0F, 64.0F, 148.0F}}};
 constexpr float kGutterShare = 0.3F, kMostGutter = 150.0F;   // of the width, for rows that are named by texts
-constexpr float kLowCell = 24.0F, kHighCell = 44.0F;         // of numbers
-constexpr float kTextRow = 18.0F;                            // of rows that are named by texts
+constexpr float kLowCell = 24.0F, kHighCell = 64.0F;         // of numbers
+constexpr float kMinTextRow = 18.0F, kMaxTextRow = 36.0F;    // of rows that are named by texts
 constexpr float kMinTextCell = 22.0F, kMaxTextCell = 64.0F;  // of texts
 
 /// Returns "L3" of a layer, "H5" of one of its heads.
@@ -110,7 +110,7 @@ GridLayout::GridLayout(const Grid& grid, GridLook look) : grid_(grid), look_(std
   const float width = std::clamp(room.x, limits.min_width, limits.max_width);
   const float low = std::min(width, std::clamp(std::floor(0.45F * width), kLowCell, kHighCell));
   const float height = has_texts                          ? std::clamp(room.y, kMinTextCell, kMaxTextCell)
-                       : look_.kind == GridKind::TextRows ? kTextRow
+                       : look_.kind == GridKind::TextRows ? std::clamp(room.y, kMinTextRow, kMaxTextRow)
                                                           : low;
   pitch_ = glm::vec2(width, height) + kGridGap;
 }

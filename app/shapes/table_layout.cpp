@@ -14,6 +14,11 @@ constexpr const char* kBothNumbers = "8.88 \u2192 8.88";
 }  // namespace
 
 TableLayout::TableLayout(const Table& table, TableLook look) : look_(std::move(look)), compares_(table.is_compared()) {
+  constexpr float kGrowth = 1.5F;
+  if (look_.height > 0.0F && look_.rows > 0) {
+    const float row = std::floor((look_.height - 1.0F) / static_cast<float>(look_.rows)) - (compares_ ? look_.second : 0.0F);
+    look_.line = std::clamp(row, look_.line, kGrowth * look_.line);
+  }
   const auto is_wide = [](const Column& column) { return column.is_shown && column.is_wide; };
   const bool has_wide = std::ranges::any_of(table.columns, is_wide);
   const auto takes_spare = [=](const Column& column) { return has_wide ? column.is_wide : column.has_numbers(); };

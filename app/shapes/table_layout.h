@@ -29,6 +29,8 @@ struct TableLook {
   float gutter = 0.0F;                 ///< before the first column: the caller's
   float line = 24.0F, second = 16.0F;  ///< heights of a row's line, and of what both runs had below a change
   float least = 48.0F, most = 150.0F;  ///< widths of a column of numbers; a title is whole in any case
+  float height = 0.0F;                 ///< rows become up to half as high again to fill it; 0: they stay
+  std::size_t rows = 0;                ///< that share the height
 };
 
 class TableLayout {

@@ -9,6 +9,8 @@
 namespace headlight::app {
 namespace {
 
+constexpr float kTitles = 40.0F;  // the most that titles take of a table's height
+
 ImFont* font_of(const shell::FontSet& fonts, TableFont font) {
   return std::array{fonts.body, fonts.strong, fonts.mono, fonts.small}[static_cast<std::size_t>(font)];
 }
@@ -57,19 +59,21 @@ std::unique_ptr<exporting::Drawing> TableView::figure(TableFigure figure) const 
   return make_drawing(std::move(figure));
 }
 
-void TableView::lay_out(const Frame& frame, float room, float gutter) {
-  if (layout_ && room == room_ && gutter == gutter_) return;
+void TableView::lay_out(const Frame& frame, glm::vec2 room, float gutter) {
+  if (layout_ && room == room_ && gutter == gutter_ && rows_in_room_ == listed_.size()) return;
   room_ = room;
+  rows_in_room_ = listed_.size();
   gutter_ = gutter;
   const auto measure = [&fonts = frame.ui.fonts()](TableFont font, std::string_view text) {
     return text_width(font_of(fonts, font), std::string(text));
   };
-  layout_.emplace(table_, TableLook{.width = measure, .room = room, .gutter = gutter});
+  layout_.emplace(table_,
+                  TableLook{.width = measure, .room = room.x, .gutter = gutter, .height = room.y, .rows = listed_.size()});
 }
 
 TableEvents TableView::draw(Frame& frame, const TableParts& parts, TableOrder& order) {
   const float bar = ImGui::GetStyle().ScrollbarSize, room = width_left() - bar;
-  lay_out(frame, room, parts.gutter);
+  lay_out(frame, {room, height_left() - kTitles}, parts.gutter);
   begin_bare_region("table", {},
                     ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav |
                         (layout_->width() > room ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_None));
@@ -167,7 +171,7 @@ void TableView::point_at(Frame& frame, std::size_t row, float x) const {
 TableEvents draw_bars(Frame& frame, std::string name, Table table, const TableParts& parts) {
   TableView view(std::move(name));
   view.show(std::move(table));
-  view.lay_out(frame, width_left(), 0.0F);
+  view.lay_out(frame, region_left(), 0.0F);
   return view.draw_listed(frame, parts, true);
 }
 

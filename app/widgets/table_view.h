@@ -44,7 +44,7 @@ class TableView {
 
  private:
   friend TableEvents draw_bars(Frame& frame, std::string name, Table table, const TableParts& parts);
-  void lay_out(const Frame& frame, float room, float gutter);
+  void lay_out(const Frame& frame, glm::vec2 room, float gutter);
   void reveal(std::optional<std::size_t> chosen);
   void draw_titles(Frame& frame, TableOrder& order) const;
   TableEvents draw_listed(Frame& frame, const TableParts& parts, bool is_list = false);
@@ -55,7 +55,9 @@ class TableView {
   TableRows rows_, listed_;
   TableOrder order_;
   std::optional<TableLayout> layout_;
-  float room_ = 0.0F, gutter_ = 0.0F;    ///< of the layout
+  glm::vec2 room_{0.0F};  ///< of the layout, as what follows
+  std::size_t rows_in_room_ = 0;
+  float gutter_ = 0.0F;
   std::optional<std::size_t> revealed_;  ///< the row that was chosen in the last frame, as what follows
   bool is_in_view_ = false;
   float height_ = 0.0F;  ///< of the rows' region

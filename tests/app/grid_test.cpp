@@ -112,6 +112,16 @@ TEST_SUITE("cpu") {
     }
     CHECK(names > 200);
   }
+
+  TEST_CASE("rows that texts name are as high as their room lets them be, within limits") {
+    const Grid grid = texts(10, 4);
+    const auto row_in = [&](float height) {
+      return GridLayout(grid, {.width = width_of, .room = {600.0F, height}, .kind = GridKind::TextRows}).cell({0, 0}).size.y;
+    };
+    CHECK(row_in(100.0F) == 18.0F);  // they scroll
+    CHECK(row_in(318.0F) == 28.0F);
+    CHECK(row_in(2000.0F) == 36.0F);
+  }
 }
 
 }  // namespace grid_test

@@ -127,6 +127,18 @@ TEST_SUITE("cpu") {
     CHECK(numbers == 38 * 2);
   }
 
+  TEST_CASE("rows grow by half at most to fill their height") {
+    Table table;
+    table.columns.push_back({.title = "a", .cells = std::vector<std::string>{"x", "y"}});
+    const auto row_in = [&](float height, std::size_t rows) {
+      return TableLayout(table, {.width = width_of, .room = 300.0F, .height = height, .rows = rows}).row_height();
+    };
+    CHECK(row_in(0.0F, 10) == 24.0F);
+    CHECK(row_in(100.0F, 10) == 24.0F);
+    CHECK(row_in(301.0F, 10) == 30.0F);
+    CHECK(row_in(900.0F, 10) == 36.0F);
+  }
+
   TEST_CASE("a bar is a share of 1 or of the largest number, of changes from the middle, and has no length for none") {
     const Table table = heads();
     const TableLayout layout(table, {.width = width_of, .room = 2000.0F});
