@@ -85,10 +85,16 @@ void Workspace::draw(Frame& menus, Frame& frame) {
     if (desk_.transient.aim.conceals)
       return draw_empty_note(frame, "grid.concealed", "Concealed", "Small maps would show what the lesson asks.");
     const std::optional<NumberRef> of_view = std::exchange(frame.transient.pointed_number, std::nullopt);
-    draw_grid_panel(frame);
+    // The room for properties never shrinks, so that the heads stay where they are when a cell is let go.
+    float& properties = *ImGui::GetStateStorage()->GetFloatRef(ImGui::GetID("properties' height"), 0.0F);
+    draw_grid_panel(frame, properties);
     ImGui::BeginChild("properties");
     draw_properties(frame);
     for (Feature* feature : features_) feature->property(frame);
+    if (const float now = ImGui::GetCursorPosY(); now > properties) {
+      properties = now;
+      frame.ui.request_redraw(2);
+    }
     ImGui::EndChild();
     ask_about_number(frame);
     if (const auto cell = cell_of(frame.transient.pointed_number)) {  // lit in all views, as a token's chip is

@@ -67,8 +67,8 @@ void draw_grid_header(Frame& frame) {
   if (layers * shape->heads > 2) draw_order(frame);
 }
 
-// Of the panel's height: what the heads get at least, and what stays for what is selected at most.
-constexpr float kHeadsShare = 0.4F, kMaxProperties = 490.0F;
+// Of the panel's height: what the heads get at least, and what stays for what is selected.
+constexpr float kHeadsShare = 0.4F, kLeastProperties = 250.0F, kMaxProperties = 490.0F, kAroundProperties = 24.0F;
 constexpr float kGutter = 26.0F;
 constexpr float kCaption = 17.0F;
 constexpr float kShortCaption = 26.0F;       // "H15"
@@ -281,11 +281,11 @@ void draw_thumbnails(Frame& frame, float height) {
 
 }  // namespace
 
-void draw_grid_panel(Frame& frame) {
+void draw_grid_panel(Frame& frame, float properties) {
   const float whole = height_left();
   draw_grid_header(frame);
-  const float left = height_left();
-  draw_thumbnails(frame, std::min(std::max(whole * kHeadsShare, left - kMaxProperties), left));
+  const float left = height_left(), reserved = std::clamp(properties + kAroundProperties, kLeastProperties, kMaxProperties);
+  draw_thumbnails(frame, std::min(std::max(whole * kHeadsShare, left - reserved), left));
 }
 
 }  // namespace headlight::app
