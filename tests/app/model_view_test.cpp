@@ -108,6 +108,23 @@ TEST_SUITE("gpu") {
     CHECK(column_of(ui, box) == whole);
   }
 
+  TEST_CASE("in a wide window the selected head is large beside all heads, with its tokens, and its sliders below it") {
+    UiDriver ui(repeating_text());
+    ui.resize(1600, 900);
+    const chart::Rect film = ui.rect("model.film");
+    CHECK(film.size.x > 300.0F);
+    for (std::uint32_t head = 0; head < 4; ++head) {
+      const chart::Rect map = ui.rect(map_of(head_of(2, head)));
+      CHECK(map.end().x < film.origin.x);
+      CHECK(map.size.x >= 100.0F);
+    }
+    CHECK(ui.rect("model.layer").origin.y > film.end().y);
+    ui.click_within("model.head", 0.98F, 0.5F);
+    CHECK(selected(ui) == head_of(0, 3));
+    ui.resize(1024, 640);
+    CHECK(ui.rect("model.layer").end().x > 0.0F);
+  }
+
   TEST_CASE("a filter that leaves nothing says so") {
     UiDriver ui(repeating_text());
     ui.click("model.pinned");

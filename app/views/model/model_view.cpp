@@ -23,6 +23,10 @@ constexpr float kCaption = 20.0F;
 constexpr float kLayerGap = 8.0F;
 constexpr float kMaxGrowth = 1.6F;  // of the chosen size, to fill a line
 constexpr float kUsualEdge = 104.0F;
+constexpr float kMargin = 6.0F;                              // below the last map
+constexpr float kColumnGap = 16.0F;                          // before the selected map's column
+constexpr float kLeastColumn = 320.0F, kColumnShare = 0.3F;  // its width, of the view's
+constexpr float kLeastMaps = 560.0F;                         // width that the maps keep
 constexpr float kPin = 9.0F;
 constexpr std::uint32_t kModelPlace = 0x7C;
 /// The most heads that are evaluated before they are scrolled to, for the film strip.
@@ -83,14 +87,22 @@ class ModelView final : public ViewPanel {
     place_sentence(frame);
     draw_head_tools(frame, "model", metrics);
     draw_head_note(frame, "model", metrics, hovered_, true);
-    const float room = height_left();
-    const float strip = FilmStrip::height(room);
-    ImGui::BeginChild("heads", {0.0F, std::max(room - strip - 12.0F, 60.0F)});
+    const float room = height_left(), strip = FilmStrip::height(room), column = width_of_column(frame, heads, room);
+    const bool has_column = column > 0.0F;
+    ImGui::BeginChild("heads", has_column ? ImVec2(width_left() - column - kColumnGap, room)
+                                          : ImVec2(0.0F, std::max(room - strip - 12.0F, 60.0F)));
     hovered_.reset();
     if (has_heads_to_show(frame, "model", metrics, heads.empty())) draw_heads(frame, heads, metrics);
     ImGui::EndChild();
-    ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 6.0F);
-    film_.draw(frame, strip);
+    if (has_column) {
+      ImGui::SameLine(0.0F, kColumnGap);
+      ImGui::BeginChild("film");
+      film_.draw_column(frame);
+      ImGui::EndChild();
+    } else {
+      ImGui::SetCursorPosY(ImGui::GetCursorPosY() + 6.0F);
+      film_.draw(frame, strip);
+    }
     keep(frame, heads);
     if (pointed_ != was_pointed) frame.ui.request_redraw(2);  // the other maps show it a frame later
   }
@@ -107,6 +119,34 @@ class ModelView final : public ViewPanel {
   }
 
  private:
+  /// Returns the width that the maps leave to the selected one, where all of them fit into the height `room` beside it; 0:
+  /// it is in the strip below.
+  float width_of_column(const Frame& frame, const std::vector<HeadRef>& heads, float room) const {
+    if (heads.empty() || edge_ || !frame.result.shapes.contains(heads.front().block)) return 0.0F;
+    const float width = width_left(), least = std::max(kLeastColumn, kColumnShare * width);
+    if (width - least < kLeastMaps) return 0.0F;
+    const Lines lines = fitting_lines(frame, heads, {width - least - kColumnGap, room});
+    if (lines.height + kMargin > room) return 0.0F;
+    const float taken = static_cast<float>(lines.columns) * (lines.map.x + kGap) + 2.0F * kGap;
+    return std::floor(std::min(width - taken, room));
+  }
+
+  /// Lays out the largest maps of which all fit into the room; of many heads none do, and the list is scrolled.
+  Lines fitting_lines(const Frame& frame, const std::vector<HeadRef>& heads, glm::vec2 room) const {
+    const inference::BlockShape& shape = frame.result.shapes.at(heads.front().block);
+    const float aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U));
+    const float width = room.x - 4.0F - ImGui::GetStyle().ScrollbarSize;
+    const std::size_t per_layer = frame.state.heads.order ? 0 : shape.heads;
+    const auto lines_of = [&](float edge, float growth) {
+      return Lines(heads, width, std::min(edge, width), growth, aspect, per_layer);
+    };
+    const auto fits = [&](const Lines& all) { return all.height + kMargin <= room.y; };
+    if (edge_ || !fits(lines_of(kMinEdge, 1.0F))) return lines_of(edge_.value_or(kUsualEdge), kMaxGrowth);
+    float edge = kMaxEdge;
+    while (edge > kMinEdge && !fits(lines_of(edge, 1.0F))) edge -= 4.0F;
+    return lines_of(edge, 1.0F);
+  }
+
   /// Keeps the figure's maps: all listed heads, where they are few enough to be asked for before they are scrolled to.
   void keep(const Frame& frame, const std::vector<HeadRef>& heads) {
     tiles_.clear();
@@ -134,20 +174,21 @@ class ModelView final : public ViewPanel {
 
   /// Draws title, order, and the thumbnails' size.
   void draw_title(Frame& frame, std::size_t listed) {
-    constexpr float kOrder = 130.0F, kSize = 110.0F, kScaleGap = 20.0F;
+    constexpr float kOrder = 130.0F, kSlider = 70.0F, kSizeGap = 6.0F, kScaleGap = 20.0F;
+    const float size = kSlider + kSizeGap + text_width(frame.ui.fonts().small, "size 888");
     HeadChoices& choices = frame.state.heads;
     draw_view_title(frame, "Model");
     frame.mark("model.title", last_item_rect());
     ImGui::SameLine(0.0F, 12.0F);
     const std::string count = fmt::format("{} {}", listed, listed == 1 ? "head" : "heads");
     const std::string axes = count + " \u00B7 rows: queries, columns: keys";
-    const float room = width_left() - kOrder - kSize - 3.0F * ImGui::GetFrameHeight();
+    const float room = width_left() - kOrder - size - 3.0F * ImGui::GetFrameHeight();
     draw_title_note(frame, text_width(frame.ui.fonts().small, axes) <= room ? axes : count);
     if (!sample_.empty()) {
       ImGui::SameLine(0.0F, 12.0F);
       draw_sample_note(frame, "model.sample", sample_);
     }
-    const float width = kOrder + ImGui::GetFrameHeight() + kSize + 2.0F * ImGui::GetStyle().ItemSpacing.x;
+    const float width = kOrder + ImGui::GetFrameHeight() + size + 2.0F * ImGui::GetStyle().ItemSpacing.x;
     const shell::FontSet& fonts = frame.ui.fonts();
     const float down = ImGui::GetStyle().FramePadding.y + std::round(font_ascent(fonts.title) - font_ascent(fonts.small));
     put_scale(frame, scale_of_maps(frame), {last_item_rect().end().x + kScaleGap, last_item_rect().origin.y + down},
@@ -160,31 +201,20 @@ class ModelView final : public ViewPanel {
         draw_arrow_button(frame, "model.turn", choices.lowest_first ? ImGuiDir_Up : ImGuiDir_Down,
                           "Turns the order round: the highest or the lowest first.", choices.order.has_value());
     ImGui::SameLine();
-    ImGui::SetNextItemWidth(kSize);
+    ImGui::SetNextItemWidth(kSlider);
     float edge = edge_.value_or(std::clamp(asked_edge_, kMinEdge, kMaxEdge));
     const float before = edge;
-    ImGui::SliderFloat("##size", &edge, kMinEdge, kMaxEdge, "size %.0f", ImGuiSliderFlags_AlwaysClamp);
+    ImGui::SliderFloat("##size", &edge, kMinEdge, kMaxEdge, "", ImGuiSliderFlags_AlwaysClamp);
     mark_last_item(frame, "model.size", "The size of the maps: as large as fit until you choose one.");
     step_by_keys(frame, edge, kMinEdge, kMaxEdge, 4.0F);
     if (edge != before) edge_ = edge;
+    ImGui::SameLine(0.0F, kSizeGap);
+    write_label(frame.ui.fonts().small, frame.ui.theme().text_dim, fmt::format("size {:.0f}", edge));
   }
 
   void draw_heads(Frame& frame, const std::vector<HeadRef>& heads, const ShownMetrics& metrics) {
     const inference::BlockShape& shape = frame.result.shapes.at(heads.front().block);
-    const float aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U));
-    const float width = width_left() - 4.0F - ImGui::GetStyle().ScrollbarSize;
-    const std::size_t per_layer = frame.state.heads.order ? 0 : shape.heads;
-    const auto lines_of = [&](float edge, float growth) {
-      return Lines(heads, width, std::min(edge, width), growth, aspect, per_layer);
-    };
-    Lines lines = lines_of(edge_.value_or(kUsualEdge), kMaxGrowth);
-    // The largest maps of which all fit; of many heads none do, and the list is scrolled.
-    const auto fits = [](const Lines& all) { return all.height + 6.0F <= ImGui::GetWindowHeight(); };
-    if (!edge_ && fits(lines_of(kMinEdge, 1.0F))) {
-      float edge = kMaxEdge;
-      while (edge > kMinEdge && !fits(lines_of(edge, 1.0F))) edge -= 4.0F;
-      lines = lines_of(edge, 1.0F);
-    }
+    const Lines lines = fitting_lines(frame, heads, {width_left(), ImGui::GetWindowHeight()});
     columns_ = lines.columns;
     sample_ = sample_in_words(thumbnail_request(frame, heads.front().block, 0, std::max(lines.map.x, lines.map.y)));
     reveal_selected(frame, heads, lines);
