@@ -47,8 +47,8 @@ struct LinesFigure {
 
 /// The colour of a difference on light and dark ground: red for more, blue for less.
 Rgb sign_color(float change);
-/// Returns the opacity of a difference of weights, 0 … 1: its square root, since differences are mostly small.
-float sign_opacity(float change);
+/// Returns the opacity of a line, 0 … 1, of a weight or a difference of two: the square root, since most are small.
+float line_opacity(float value);
 
 /// Throws Error where a figure of lines has no room for so many tokens.
 void check_lines(std::size_t queries, std::size_t keys);

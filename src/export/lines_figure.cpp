@@ -45,8 +45,8 @@ class LinesDrawing final : public FigureDrawing<LinesFigure> {
     legend_.draw(canvas, {margin_, legend_top_}, paper_);
     for (const LinesFigure::Line& line : figure_.lines) {
       canvas.line({query_x() + kGap, y_of(line.query)}, {key_x() - kGap, y_of(line.key)},
-                  figure_.is_difference ? mixed(paper_.ground, sign_color(line.weight), sign_opacity(line.weight))
-                                        : mixed(paper_.ground, chart::head_color(line.head), line.weight),
+                  mixed(paper_.ground, figure_.is_difference ? sign_color(line.weight) : chart::head_color(line.head),
+                        line_opacity(line.weight)),
                   kLineWidth);
     }
     if (!figure_.style.parts.labels) return;
@@ -90,7 +90,7 @@ class LinesDrawing final : public FigureDrawing<LinesFigure> {
 
 Rgb sign_color(float change) { return chart::color(chart::ColorMap::BlueRed, change < 0.0F ? 0.2F : 0.8F); }
 
-float sign_opacity(float change) { return std::sqrt(std::clamp(std::abs(change), 0.0F, 1.0F)); }
+float line_opacity(float value) { return std::sqrt(std::clamp(std::abs(value), 0.0F, 1.0F)); }
 
 void check_lines(std::size_t queries, std::size_t keys) {
   const std::size_t tokens = std::max(queries, keys);

@@ -8,18 +8,11 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kThickness = 2.0F;
 constexpr float kWeightGap = 6.0F;
 constexpr float kDeepestShade = 140.0F;  // of 255: the text stays readable
 
-shell::Color color_of_head(const shell::Theme& theme, std::uint32_t head, float opacity) {
-  const shell::Color color = shell::mark_on(theme.background, chart::pack(chart::head_color(head)), theme.text);
-  return shell::with_alpha(color, static_cast<std::uint32_t>(std::lround(std::clamp(opacity, 0.0F, 1.0F) * 255.0F)));
-}
-
-shell::Color color_of_sign(float change) {
-  return shell::with_alpha(chart::pack(exporting::sign_color(change)),
-                           static_cast<std::uint32_t>(std::lround(exporting::sign_opacity(change) * 255.0F)));
+shell::Color color_of_head(const shell::Theme& theme, std::uint32_t head) {
+  return shell::mark_on(theme.background, chart::pack(chart::head_color(head)), theme.text);
 }
 
 float number_width(const Frame& frame, bool has_sign = false) {
@@ -62,7 +55,7 @@ class SidePainter {
       fill_rect(rect, side_ == MapSide::Query ? theme_.query_fill : theme_.key_fill, 4.0F);
     } else if (token < weights_.size() && !weights_[token].empty()) {
       const float weight = weights_[token].front().weight, strongest = std::min(std::abs(weight), 1.0F);
-      const shell::Color color = drawn_.is_difference ? color_of_sign(weight) : role;
+      const shell::Color color = drawn_.is_difference ? line_color(frame_, 0, weight) : role;
       fill_rect(rect, shell::with_alpha(color, static_cast<std::uint32_t>(kDeepestShade * strongest)), 4.0F);
     }
     if (drawn_.locked == self) outline_rect(rect, theme_.accent, 4.0F, 1.5F);
@@ -86,7 +79,7 @@ class SidePainter {
     const float y = label.center().y;
     const float first_x = x;
     for (const WeightLine& line : weights_[token]) {
-      fill_rect({x, y - kSquare * 0.5F}, {x + kSquare, y + kSquare * 0.5F}, color_of_head(theme_, line.head, 1.0F), 1.0F);
+      fill_rect({x, y - kSquare * 0.5F}, {x + kSquare, y + kSquare * 0.5F}, color_of_head(theme_, line.head), 1.0F);
       put_text(font, {x + kSquare + 3.0F, std::round(y - font_size(font) * 0.5F)}, theme_.text,
                shade_text(line.weight, drawn_.is_difference));
       x += outwards;
@@ -122,6 +115,12 @@ void measure(const Frame& frame, LineSide& side) {
 
 }  // namespace
 
+shell::Color line_color(const Frame& frame, std::uint32_t head, float weight) {
+  const shell::Color color =
+      frame.shows_difference() ? chart::pack(exporting::sign_color(weight)) : color_of_head(frame.ui.theme(), head);
+  return shell::with_alpha(color, static_cast<std::uint32_t>(std::lround(exporting::line_opacity(weight) * 255.0F)));
+}
+
 float printed_width(const Frame& frame, std::size_t count) {
   constexpr float kSquareRoom = 9.0F;
   return static_cast<float>(count) * (number_width(frame, frame.shows_difference()) + kWeightGap + kSquareRoom);
@@ -132,14 +131,13 @@ void draw_lines(Frame& frame, const DrawnLines& drawn) {
   const auto draw = [&](const WeightLine& line, float weight, float thickness) {
     const glm::vec2 from = drawn.origin + glm::vec2(layout.query_x(), layout.y_of(line.query));
     const glm::vec2 to = drawn.origin + glm::vec2(layout.key_x(), layout.y_of(line.key));
-    const shell::Color color =
-        drawn.is_difference ? color_of_sign(weight) : color_of_head(frame.ui.theme(), line.head, weight);
+    const shell::Color color = line_color(frame, line.head, weight);
     draw_line(from, to, color, thickness);
   };
   for (const WeightLine& line : drawn.set.lines) {
-    if (layout.is_visible(line)) draw(line, line.weight, kThickness);
+    if (layout.is_visible(line)) draw(line, line.weight, kLineThickness);
   }
-  if (drawn.pointed != nullptr) draw(*drawn.pointed, std::copysign(1.0F, drawn.pointed->weight), 1.5F * kThickness);
+  if (drawn.pointed != nullptr) draw(*drawn.pointed, std::copysign(1.0F, drawn.pointed->weight), 1.5F * kLineThickness);
   SidePainter(frame, drawn, MapSide::Query).draw();
   SidePainter(frame, drawn, MapSide::Key).draw();
 }

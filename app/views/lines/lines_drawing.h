@@ -35,6 +35,10 @@ struct DrawnLines {
   glm::vec2 origin{0.0F};                   ///< of the layout, on screen
 };
 
+inline constexpr float kLineThickness = 2.0F;
+/// Returns the colour of a line of this weight: its head's, or of a change its sign's, as opaque as in the figure.
+shell::Color line_color(const Frame& frame, std::uint32_t head, float weight);
+
 /// Returns the room for so many weights beside a label.
 float printed_width(const Frame& frame, std::size_t count);
 

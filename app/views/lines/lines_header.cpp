@@ -10,11 +10,12 @@ namespace headlight::app {
 namespace {
 
 constexpr float kGap = 16.0F;
-constexpr float kSliderWidth = 150.0F;
+constexpr float kSliderWidth = 110.0F;
 constexpr float kChipHeight = 22.0F;
 constexpr float kSwatch = 10.0F;
 constexpr float kChipGap = 4.0F;
 constexpr float kMaxChipRows = 3.0F;
+constexpr const char* kWord = "heads";
 
 void draw_title(Frame& frame, const inference::BlockShape& shape) {
   const Selection& selection = frame.state.selection;
@@ -29,7 +30,8 @@ void draw_title(Frame& frame, const inference::BlockShape& shape) {
   frame.mark("lines.title", last_item_rect());
   explain_last_item(frame,
                     "Each line is a weight from the query at the left to the key at the right: the larger it is, the more "
-                    "opaque. Of two runs it is a weight\u2019s change: red where there is more, blue where there is less.");
+                    "opaque, by its square root. Of two runs it is a weight\u2019s change: red where there is more, blue "
+                    "where there is less.");
   std::string about = fmt::format("{} · {} × {}", kind_name(frame.result, selection.block.kind), shape.queries, shape.keys);
   if (shape.batch > 1) about += fmt::format(" · line {} of {}", selection.batch + 1, shape.batch);
   continue_line(text_width(fonts.small, about), kGap);
@@ -40,13 +42,18 @@ void draw_title(Frame& frame, const inference::BlockShape& shape) {
 void draw_threshold(Frame& frame) {
   write_label(frame.ui.fonts().small, frame.ui.theme().text, frame.shows_difference() ? "from change" : "from weight");
   ImGui::SameLine(0.0F, 8.0F);
-  const TextStyleScope ink(frame, frame.ui.theme().text);
   ImGui::SetNextItemWidth(kSliderWidth);
-  ImGui::SliderFloat("##threshold", &frame.state.view.lines.threshold, kMinLineWeight, kMaxLineWeight, "%.4f",
+  ImGui::SliderFloat("##threshold", &frame.state.view.lines.threshold, kMinLineWeight, kMaxLineWeight, "",
                      ImGuiSliderFlags_Logarithmic | ImGuiSliderFlags_AlwaysClamp);
   mark_last_item(frame, "lines.threshold", "Smaller weights have no line. Ctrl and click to type.");
   float& threshold = frame.state.view.lines.threshold;
   step_by_keys(frame, threshold, kMinLineWeight, kMaxLineWeight, 0.1F * threshold);  // the scale is logarithmic
+  ImGui::SameLine(0.0F, 8.0F);
+  const std::string shown = fmt::format("{:.2g}", threshold);
+  const float left = ImGui::GetCursorPosX();
+  write_label(frame.ui.fonts().small, frame.ui.theme().text, shown);
+  ImGui::SameLine(left + text_width(frame.ui.fonts().small, "0.00088"));  // what follows stays
+  ImGui::Dummy({0.0F, ImGui::GetFrameHeight()});
 }
 
 void choose_part(Frame& frame) {
@@ -77,6 +84,27 @@ void draw_count(Frame& frame, const LineSet& shown) {
   if (fitting != text) explain_last_item(frame, text.c_str());
 }
 
+/// Draws lines as they are drawn of three weights, where there is room for them.
+void draw_opacities(Frame& frame) {
+  constexpr std::array kWeights = {0.1F, 0.5F, 1.0F};
+  constexpr float kStroke = 20.0F, kInner = 4.0F, kBetween = 10.0F;
+  ImFont* font = frame.ui.fonts().small;
+  const auto written = [](float weight) { return fmt::format("{}", weight); };
+  float width = -kBetween;
+  for (const float weight : kWeights) width += kBetween + kStroke + kInner + text_width(font, written(weight));
+  ImGui::SameLine(0.0F, kGap);
+  if (width_left() < width) return ImGui::NewLine();
+  glm::vec2 at = cursor_position();
+  const float drop = text_drop(font, ImGui::GetFrameHeight());
+  for (const float weight : kWeights) {
+    const float y = at.y + drop + 0.5F * font_size(font);
+    draw_line({at.x, y}, {at.x + kStroke, y}, line_color(frame, frame.state.selection.head, weight), kLineThickness);
+    put_text(font, {at.x + kStroke + kInner, at.y + drop}, frame.ui.theme().text_dim, written(weight));
+    at.x += kStroke + kInner + text_width(font, written(weight)) + kBetween;
+  }
+  ImGui::Dummy({width, ImGui::GetFrameHeight()});
+}
+
 class Legend {
  public:
   Legend(Frame& frame, std::uint32_t heads)
@@ -97,6 +125,8 @@ class Legend {
     origin_ = at_ = cursor_position();
     end_x_ = origin_.x + width;
     const shell::ControlGroup group(frame_.ui.keyboard(), "heads");
+    const chart::Rect word = place(std::ceil(text_width(font_, kWord)) + 4.0F);
+    put_text(font_, {word.origin.x, word.origin.y + text_drop(font_, kChipHeight)}, frame_.ui.theme().text_dim, kWord);
     for (std::uint32_t head = 0; head < heads_; ++head) draw_chip(head);
     if (heads_ > 1) {
       if (draw_word("selected", "lines.selected", "Draws the selected head alone, whichever it is.")) {
@@ -213,6 +243,7 @@ std::optional<std::uint32_t> draw_lines_header(Frame& frame, bool has_pair, cons
   draw_threshold(frame);
   if (has_pair) choose_part(frame);
   draw_count(frame, shown);
+  draw_opacities(frame);
   return Legend(frame, shape.heads).draw();
 }
 
