@@ -315,7 +315,8 @@ class SideBySideView final : public ViewPanel {
     const auto shared = left && right ? shared_weight(*left, *right, queries_[0].real) : std::nullopt;
     if (!shared) return {};
     return fmt::format(
-        "Rows have {} of their weight in common on average (the smaller of both weights, summed over keys), least {} at {}.",
+        "Rows of two or more keys have {} of their weight in common on average (the smaller of both weights, summed over "
+        "keys), least {} at {}.",
         number_word(100.0 * shared->mean, "{:.0f} %"), number_word(100.0 * shared->least, "{:.0f} %"),
         query_word(queries_[0].label(shared->least_at)));
   }

@@ -108,13 +108,15 @@ std::optional<SharedWeight> shared_weight(const attention::Tile& left, const att
   std::uint32_t counted = 0;
   for (std::uint32_t row = queries.begin; row < rows; ++row) {
     double both = 0.0, sum_left = 0.0, sum_right = 0.0;
+    std::uint32_t keys = 0;
     for (std::uint32_t column = 0; column < columns; ++column) {
       const double a = left.at(row, column), b = right.at(row, column);
       both += std::min(a, b);
       sum_left += a;
       sum_right += b;
+      keys += a != 0.0 || b != 0.0 ? 1U : 0U;
     }
-    if (!std::isfinite(sum_left + sum_right) || sum_left + sum_right == 0.0) continue;
+    if (!std::isfinite(sum_left + sum_right) || keys < 2) continue;  // a row with one key has no choice
     ++counted;
     shared.mean += both;
     if (counted == 1 || both < shared.least) {

@@ -19,8 +19,8 @@ struct SharedWeight {
   double least = 1.0;          ///< the least of a row …
   std::uint32_t least_at = 0;  ///< … and its query
 };
-/// Compares the rows of `queries` that have weights in both maps, or in one of them (which share nothing); nullopt where no
-/// row has.
+/// Compares the rows of `queries` that have weights for two keys or more, of one map or both: a row with one key has no
+/// choice. nullopt where no row has.
 std::optional<SharedWeight> shared_weight(const attention::Tile& left, const attention::Tile& right,
                                           attention::KeyRange queries);
 
