@@ -51,6 +51,15 @@ Sentence look_sentence(const std::string& query, std::span<const float> weights,
   return fmt::format("{}, {} {}: {}.", said, most, word_of(largest), number_word(weights[largest]));
 }
 
+std::optional<attention::Cell> told_cell(Frame& frame) {
+  const Selection& selection = frame.state.selection;
+  const std::uint32_t query = std::max(query_range(frame).end, 1U) - 1;
+  TileNumbers numbers(frame, selection.block, selection.batch, selection.head, attention::Stage::Weights);
+  const std::optional<TileNumbers::WeightsRow> row = numbers.weights_row(query);
+  if (!row || !row->statistics.key) return std::nullopt;
+  return attention::Cell{.query = query, .key = *row->statistics.key};
+}
+
 Sentence map_sentence(Frame& frame, const SaidOfMap& how) {
   const Selection& selection = frame.state.selection;
   const Transient& transient = frame.transient;

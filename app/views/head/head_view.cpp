@@ -6,6 +6,7 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
 #include "app/widgets/prediction_bars.h"
+#include "app/widgets/sentence.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -141,8 +142,9 @@ void handle_axis_clicks(Frame& frame, const chart::Viewport& viewport, glm::vec2
               {.origin = {cells.origin.x, cells.origin.y - margins.y}, .size = {cells.size.x, margins.y}});
 }
 
-/// Returns the labels of what the pointer is over, on the map or on a token's chip, else of the pinned cell.
-MarkedLabels marked_labels(const Frame& frame) {
+/// Returns the labels of what the pointer is over, on the map or on a token's chip, else of the pinned cell, else of
+/// what the sentence tells.
+MarkedLabels marked_labels(Frame& frame) {
   const Transient& transient = frame.transient;
   if (transient.hovered) return {.query = transient.hovered->query, .key = transient.hovered->key};
   if (transient.pointed != PointedTokens{}) return {.query = transient.pointed.query, .key = transient.pointed.key};
@@ -151,7 +153,9 @@ MarkedLabels marked_labels(const Frame& frame) {
     return locked->side == MapSide::Query ? MarkedLabels{.query = locked->token, .key = {}}
                                           : MarkedLabels{.query = {}, .key = locked->token};
   }
-  return pinned ? MarkedLabels{.query = pinned->query, .key = pinned->key} : MarkedLabels{};
+  const bool is_told = !pinned && !frame.transient.aim.conceals && frame.state.selection.mean == HeadMean::None;
+  const std::optional<attention::Cell> told = is_told ? told_cell(frame) : pinned;
+  return told ? MarkedLabels{.query = told->query, .key = told->key} : MarkedLabels{};
 }
 
 /// Outlines a row and a column over the whole map, or one of them; thin ones are widened to be seen.
