@@ -26,7 +26,8 @@ constexpr int kStrips = 64;
 
 constexpr const char* kAtLeast = "\u2265 ";  // before the end of a bar that larger values share
 
-bool is_beyond(float largest, float end) { return largest > end * 1.0005F; }
+/// Is a larger value written with other digits than the end?
+bool is_beyond(float largest, float end) { return largest > end * 1.005F; }
 
 /// Draws the colours of the values from the axis' low to its high end: to the right, or upwards.
 void draw_gradient(ImDrawList* list, const chart::Rect& bar, const shell::HeatmapImage& image,

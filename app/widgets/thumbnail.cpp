@@ -208,9 +208,11 @@ void draw_sample_note(Frame& frame, const char* name, const std::string& sample)
 
 bool draw_badge(Frame& frame, const std::string& thumbnail, const chart::Rect& box, const std::string& text) {
   constexpr float kInset = 4.0F;
+  constexpr const char* kWidestBadge = "prev 0.88";
   ImFont* font = frame.ui.fonts().small;
   std::string shown = text;
-  if (text_width(font, shown) + 2.0F * kInset > box.size.x) shown.resize(std::min(shown.find(' '), shown.size()));
+  // All badges of a grid have their number, or none has.
+  if (text_width(font, kWidestBadge) + 2.0F * kInset > box.size.x) shown.resize(std::min(shown.find(' '), shown.size()));
   const glm::vec2 size(text_width(font, shown) + 2.0F * kInset, font_size(font) + 3.0F);
   if (shown.empty() || size.x > box.size.x || 2.5F * size.y > box.size.y) return false;
   const shell::Theme& theme = frame.ui.theme();

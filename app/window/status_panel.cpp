@@ -59,6 +59,14 @@ class StatusLine {
     x_ += width + kGap;
   }
 
+  /// Draws a part at the right end, where the others leave room for it.
+  void last_part(const std::string& text, shell::Color color, const char* explanation) {
+    const float left = right_edge_ - text_width(frame_.ui.fonts().small, text);
+    if (left < x_) return;
+    x_ = left;
+    part(text, color, explanation);
+  }
+
   float text_y() const { return std::round((ImGui::GetWindowHeight() - font_size(frame_.ui.fonts().small)) * 0.5F); }
 
  private:
@@ -150,7 +158,12 @@ void draw_status_panel(Frame& frame, const StatusContext& context) {
                 "What the previous run had computed and this one would have computed again");
     }
   }
-  if (remark.text.empty()) return;
+  if (remark.text.empty()) {
+    if (is_computed || result.capture)
+      line.last_part("\u2190 \u2192 heads \u00B7 \u2191 \u2193 layers \u00B7 / text \u00B7 F1 all keys", theme.text_dim,
+                     "Keys that work in every view. A view's own are among all keys (F1).");
+    return;
+  }
   const ImVec2 origin = ImGui::GetWindowPos();
   const ImVec2 at(origin.x + remark_x, origin.y + line.text_y());
   const ImVec4 clip(at.x, origin.y, at.x + remark_width, origin.y + ImGui::GetWindowHeight());
