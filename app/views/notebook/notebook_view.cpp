@@ -106,6 +106,8 @@ class NotebookView final : public ViewPanel {
  private:
   /// In place of the view where no notebook is open: a button for each.
   static void offer_notebooks(Frame& frame) {
+    draw_view_title(frame, "Notebook");
+    place_sentence(frame);
     draw_empty_note(frame, "notebook.empty", "No notebook is open",
                     "With a notebook\u2019s preset this view lists its cells: each number that the notebook prints, beside "
                     "what this device computes, and by how much they differ.");
@@ -327,8 +329,11 @@ class NotebookView final : public ViewPanel {
     const float all = width_left();
     std::size_t main = 0;  // whose picture is drawn
     if (chosen_) main = chosen_->first;
-    while (main + 1 < cell.parts.size() && cell.parts[main].is_size) ++main;
-    const bool has_picture = !cell.parts[main].is_size && known.parts[main].values.size() > 2;
+    const auto is_matrix = [&](std::size_t part) {
+      return !cell.parts[part].is_size && cell.parts[part].rows.empty() && known.parts[part].values.size() > 2;
+    };
+    while (main + 1 < cell.parts.size() && !is_matrix(main)) ++main;
+    const bool has_picture = is_matrix(main);
     const float picture = std::clamp(std::round(all * 0.36F), kMinPicture, kMaxPicture);
     const float numbers = widths_[memory_cell_];
     const bool is_beside = has_picture && numbers > 0.0F && numbers + picture + kPictureGap <= all;
@@ -344,7 +349,7 @@ class NotebookView final : public ViewPanel {
     if (!has_picture) return;
     const float below = ImGui::GetCursorPosY();
     if (is_beside) ImGui::SetCursorScreenPos(to_imgui(glm::vec2(start.x + numbers + kPictureGap, start.y)));
-    draw_picture(frame, known.parts[main], main, is_beside ? picture : std::min(all, kMaxPicture));
+    draw_picture(frame, known.parts[main], main, is_beside ? picture : all);
     ImGui::SetCursorPosY(std::max(below, ImGui::GetCursorPosY()));
   }
 
@@ -389,7 +394,7 @@ class NotebookView final : public ViewPanel {
   }
 
   void draw_picture(Frame& frame, const NotebookNumbers& numbers, std::size_t part, float width) {
-    const float height = std::min(grid_height(*shown_, width) + 4.0F, 420.0F);
+    const float height = std::min(grid_height(*shown_, width) + 4.0F, kMaxPicture);
     ImGui::BeginChild("picture", ImVec2(width, height), false);
     const auto number = [&](GridCell cell) { return cell.row * numbers.row + cell.column; };
     std::optional<GridCell> selected;
