@@ -283,7 +283,9 @@ std::vector<std::uint32_t> german_ids(const std::string& sentence) {
   std::vector<std::uint32_t> ids = {2};
   for (const std::string& word : split_words(sentence)) {
     const auto found = std::ranges::find(kGerman, word);
-    ids.push_back(found == kGerman.end() ? 0 : static_cast<std::uint32_t>(found - kGerman.begin() + kSigns.size()));
+    ids.push_back(found == kGerman.end()
+                      ? 0U
+                      : static_cast<std::uint32_t>(kSigns.size()) + static_cast<std::uint32_t>(found - kGerman.begin()));
   }
   ids.push_back(3);
   if (ids.size() > kMaxLength)

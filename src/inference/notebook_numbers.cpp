@@ -32,14 +32,10 @@ struct Lettered {
     if (at == std::string::npos) throw Error("there is no axis '{}'", letter);
     return shape[at];
   }
-  double& at(std::initializer_list<std::size_t> indices) { return values[place(indices)]; }
-  double at(std::initializer_list<std::size_t> indices) const { return values[place(indices)]; }
-
- private:
-  std::size_t place(std::initializer_list<std::size_t> indices) const {
+  double at(const std::vector<std::size_t>& indices) const {
     std::size_t place = 0, axis = 0;
     for (const std::size_t index : indices) place = place * shape[axis++] + index;
-    return place;
+    return values.at(place);
   }
 };
 
@@ -53,9 +49,12 @@ void each(const Shape& shape, const Visit& visit) {
   }
 }
 
-Lettered empty(std::string letters, Shape shape) {
-  std::vector<double> values(element_count(shape));
-  return {.letters = std::move(letters), .shape = std::move(shape), .values = std::move(values)};
+/// Numbers by what `of` says of each index.
+template <typename Of>
+Lettered made(std::string letters, Shape shape, const Of& of) {
+  Lettered result{.letters = std::move(letters), .shape = std::move(shape)};
+  each(result.shape, [&](const auto& index) { result.values.push_back(of(index)); });
+  return result;
 }
 
 Lettered list(std::vector<double> values) {
@@ -217,22 +216,15 @@ class Maker {
 
   Lettered token() const {
     const Lettered heads = sized(Stage::Heads);
-    Lettered result = empty(heads.letters, heads.shape);
-    std::size_t at = 0;
-    each(result.shape, [&](const auto& index) { result.values[at++] = static_cast<double>(index[2]); });
-    return result;
+    return made(heads.letters, heads.shape, [](const auto& index) { return static_cast<double>(index[2]); });
   }
 
   Lettered asymmetry() const {
     const Lettered scores = numbers(Stage::Scaled);
-    Lettered result = empty(scores.letters, scores.shape);
-    std::size_t at = 0;
-    each(scores.shape, [&](const auto& i) {
+    return made(scores.letters, scores.shape, [&](const auto& i) {
       const bool has_both = i[3] < scores.shape[2] && i[2] < scores.shape[3];
-      result.values[at] = has_both ? scores.values[at] - scores.at({i[0], i[1], i[3], i[2]}) : kNone;
-      ++at;
+      return has_both ? scores.at(i) - scores.at({i[0], i[1], i[3], i[2]}) : kNone;
     });
-    return result;
   }
   Lettered largest_asymmetry() const {
     double largest = 0.0;
@@ -242,12 +234,11 @@ class Maker {
 
   /// Sums of the rows of a map.
   static Lettered sums(const Lettered& map) {
-    Lettered result = empty("bhq", {map.shape[0], map.shape[1], map.shape[2]});
-    for (std::size_t row = 0; row < result.values.size(); ++row) {
-      const auto first = map.values.begin() + static_cast<std::ptrdiff_t>(row * map.shape[3]);
-      result.values[row] = std::accumulate(first, first + static_cast<std::ptrdiff_t>(map.shape[3]), 0.0);
-    }
-    return result;
+    return made("bhq", {map.shape[0], map.shape[1], map.shape[2]}, [&](const auto& i) {
+      double sum = 0.0;
+      for (std::size_t key = 0; key < map.shape[3]; ++key) sum += map.at({i[0], i[1], i[2], key});
+      return sum;
+    });
   }
   Lettered row_sums() const { return sums(numbers(Stage::Weights)); }
   Lettered visible_keys() const { return sums(visible()); }
@@ -257,45 +248,53 @@ class Maker {
     const std::array all = {numbers(Stage::Q), numbers(Stage::K), numbers(Stage::V)};
     const Shape& of = all[0].shape;
     if (all[1].shape != of || all[2].shape != of) throw Error("Q, K and V have different sizes");
-    Lettered result = empty("bthnd", {of[0], of[2], of[1], 3, of[3]});
-    std::size_t at = 0;
-    each(result.shape, [&](const auto& i) { result.values[at++] = all[i[3]].at({i[0], i[2], i[1], i[4]}); });
-    return result;
+    return made("bthnd", {of[0], of[2], of[1], 3, of[3]}, [&](const auto& i) {
+      return all[i[3]].at({i[0], i[2], i[1], i[4]});
+    });
   }
 
-  // What notebook 004 multiplies by hand, from numbers that it had printed with four decimals.
+  // What notebook 004 multiplies by hand, from numbers that it had printed with four decimals: sums of `count` products.
+  template <typename Left, typename Right>
+  Lettered by_hand(Stage stage, std::size_t count, const Left& left, const Right& right) const {
+    const Lettered like = sized(stage);
+    return made(like.letters, like.shape, [&](const auto& i) {
+      double sum = 0.0;
+      for (std::size_t n = 0; n < count; ++n) sum += four_decimals(left(i, n)) * four_decimals(right(i, n));
+      return sum;
+    });
+  }
   Lettered hand_query() const {
     const Lettered x = numbers(Stage::X), weights = query_weight();
-    Lettered result = empty("bhtd", sized(Stage::Q).shape);
-    std::size_t at = 0;
-    each(result.shape, [&](const auto& i) {
-      double& sum = result.values[at++];
-      for (std::size_t c = 0; c < x.shape[2]; ++c)
-        sum += four_decimals(x.at({i[0], i[2], c})) * four_decimals(weights.at({i[1], i[3], c}));
-    });
-    return result;
+    return by_hand(
+        Stage::Q, x.shape[2],
+        [&](const auto& i, std::size_t c) {
+          return x.at({i[0], i[2], c});
+        },
+        [&](const auto& i, std::size_t c) {
+          return weights.at({i[1], i[3], c});
+        });
   }
   Lettered hand_scores() const {
     const Lettered queries = numbers(Stage::Q), keys = numbers(Stage::K);
-    Lettered result = empty("bhqk", sized(Stage::Scores).shape);
-    std::size_t at = 0;
-    each(result.shape, [&](const auto& i) {
-      double& sum = result.values[at++];
-      for (std::size_t d = 0; d < queries.shape[3]; ++d)
-        sum += four_decimals(queries.at({i[0], i[1], i[2], d})) * four_decimals(keys.at({i[0], i[1], i[3], d}));
-    });
-    return result;
+    return by_hand(
+        Stage::Scores, queries.shape[3],
+        [&](const auto& i, std::size_t d) {
+          return queries.at({i[0], i[1], i[2], d});
+        },
+        [&](const auto& i, std::size_t d) {
+          return keys.at({i[0], i[1], i[3], d});
+        });
   }
   Lettered hand_heads() const {
     const Lettered weights = numbers(Stage::Weights), values = numbers(Stage::V);
-    Lettered result = empty("bhtd", sized(Stage::Heads).shape);
-    std::size_t at = 0;
-    each(result.shape, [&](const auto& i) {
-      double& sum = result.values[at++];
-      for (std::size_t k = 0; k < weights.shape[3]; ++k)
-        sum += four_decimals(weights.at({i[0], i[1], i[2], k})) * four_decimals(values.at({i[0], i[1], k, i[3]}));
-    });
-    return result;
+    return by_hand(
+        Stage::Heads, weights.shape[3],
+        [&](const auto& i, std::size_t k) {
+          return weights.at({i[0], i[1], i[2], k});
+        },
+        [&](const auto& i, std::size_t k) {
+          return values.at({i[0], i[1], k, i[3]});
+        });
   }
 
   const model::Embedding& embedding() const {
@@ -306,35 +305,26 @@ class Maker {
   Lettered embedding_sizes() const {
     const model::Embedding& from = embedding();
     const model::TokenBatch& tokens = pass_.input.source;
-    Lettered result = empty("btn", {tokens.batch, tokens.length, 3});
     std::vector<float> row(from.table.axis(1));
-    const auto length = [&row] { return std::sqrt(std::inner_product(row.begin(), row.end(), row.begin(), 0.0)); };
-    for (std::size_t item = 0; item < tokens.batch; ++item) {
-      for (std::uint32_t token = 0; token < tokens.length; ++token) {
-        from.table.read(tokens.ids[item * tokens.length + token], 1, row);
-        result.at({item, token, 0}) = length();
-        result.at({item, token, 1}) = length() * static_cast<double>(from.scale);
-        if (!from.positions.is_empty()) from.positions.read(token + from.position_offset, 1, row);
-        result.at({item, token, 2}) = from.positions.is_empty() ? kNone : length();
-      }
-    }
-    return result;
+    return made("btn", {tokens.batch, tokens.length, 3}, [&](const auto& i) {
+      const auto token = static_cast<std::uint32_t>(i[1]);
+      if (i[2] < 2) from.table.read(tokens.ids[i[0] * tokens.length + token], 1, row);
+      if (i[2] == 2 && from.positions.is_empty()) return kNone;
+      if (i[2] == 2) from.positions.read(token + from.position_offset, 1, row);
+      const double length = std::sqrt(std::inner_product(row.begin(), row.end(), row.begin(), 0.0));
+      return i[2] == 1 ? length * static_cast<double>(from.scale) : length;
+    });
   }
   Lettered root() const { return list({static_cast<double>(embedding().scale)}); }
 
   /// Of each line its tokens, its padding, the cells of its map, and how many of these have padding as query or key.
   Lettered padding() const {
     const model::TokenBatch& tokens = pass_.input.source;
-    Lettered result = empty("bn", {tokens.batch, 4});
     const double all = tokens.length;
-    for (std::size_t item = 0; item < tokens.batch; ++item) {
-      const double real = tokens.lengths[item];
-      result.at({item, 0}) = real;
-      result.at({item, 1}) = all - real;
-      result.at({item, 2}) = all * all;
-      result.at({item, 3}) = all * all - real * real;
-    }
-    return result;
+    return made("bn", {tokens.batch, 4}, [&](const auto& i) {
+      const double real = tokens.lengths[i[0]];
+      return std::array{real, all - real, all * all, all * all - real * real}[i[1]];
+    });
   }
   Lettered padding_share() const {
     const Lettered lines = padding();

@@ -27,13 +27,6 @@ bool is_of_recipe(const NotebookCell& cell, const NotebookCell& other) {
   return cell.preset == other.preset && cell.edits == other.edits;
 }
 
-/// The state as a cell's recipe has it, and by what the present one differs.
-struct OwnState {
-  std::string preset = {};
-  inference::NotebookEdits edits = {};
-  State state = {};
-};
-
 /// Opens a cell: its preset, with the cell's own edits where the present ones are of another recipe.
 void open_cell(State& state, const NotebookCell& cell, const NotebookCell* shown) {
   if (notebook_name(state.source) != cell.preset) {
@@ -107,7 +100,6 @@ class NotebookView final : public ViewPanel {
   /// In place of the view where no notebook is open: a button for each.
   static void offer_notebooks(Frame& frame) {
     draw_view_title(frame, "Notebook");
-    place_sentence(frame);
     draw_empty_note(frame, "notebook.empty", "No notebook is open",
                     "With a notebook\u2019s preset this view lists its cells: each number that the notebook prints, beside "
                     "what this device computes, and by how much they differ.");
@@ -124,11 +116,11 @@ class NotebookView final : public ViewPanel {
   }
 
   void refresh_own(const NotebookCell& cell) {
-    if (own_.preset == cell.preset && own_.edits == cell.edits) return;
-    own_ = {.preset = cell.preset, .edits = cell.edits};
-    select_preset(own_.state, cell.preset);
-    edit_notebook(own_.state, cell.edits);
-    own_inputs_ = run_inputs(own_.state);
+    if (own_.source == Source(Notebook{cell.preset, cell.edits})) return;
+    own_ = {};
+    select_preset(own_, cell.preset);
+    edit_notebook(own_, cell.edits);
+    own_inputs_ = run_inputs(own_);
   }
 
   static void draw_header(Frame& frame, const NotebookPage& page, std::span<const NotebookCell* const> live,
@@ -258,7 +250,7 @@ class NotebookView final : public ViewPanel {
   void draw_changed(Frame& frame, const NotebookCell& cell, bool is_own) {
     if (is_own) return;
     std::vector<std::string> changes;
-    const std::vector<ModelChange> usual = list_model_changes(own_.state);
+    const std::vector<ModelChange> usual = list_model_changes(own_);
     for (const ModelChange& change : list_model_changes(frame.state)) {
       if (std::ranges::find(usual, change.text, &ModelChange::text) == usual.end()) changes.push_back(change.text);
     }
@@ -270,8 +262,8 @@ class NotebookView final : public ViewPanel {
                frame.ui.theme().warning, "notebook.changed");
     if (draw_button(frame, "notebook.back", "Back to the notebook\u2019s numbers",
                     "Takes every change of seed, sizes, numbers, masks and dropout back.")) {
-      frame.state.source = own_.state.source;
-      frame.state.pass() = own_.state.pass();
+      frame.state.source = own_.source;
+      frame.state.pass() = own_.pass();
     }
     ImGui::Spacing();
   }
@@ -455,7 +447,7 @@ class NotebookView final : public ViewPanel {
     end_kept(frame, "fields");
   }
 
-  OwnState own_;
+  State own_;  ///< as the cell's recipe has it
   RunInputs own_inputs_;
   NumberBeingTyped typed_;
   PresetEditor editor_;
