@@ -117,7 +117,8 @@ class NumberTablePainter {
         put_text(small, {x + block - kColumnGap - text_width(small, text), at_.y}, color, text);
         x += block + kBlockGap;
       };
-      title(fit_text(small, "printed in the notebook", block_width(printed_)), block_width(printed_), theme_.text_dim);
+      const bool is_narrow = text_width(small, "printed in the notebook") + kColumnGap > block_width(printed_);
+      title(is_narrow ? "printed" : "printed in the notebook", block_width(printed_), theme_.text_dim);
       title("ours", block_width(ours_), theme_.text_dim);
       const std::string last = block_width(difference_) > 150.0F ? "difference, last digit" : "off";
       title(table_.is_own ? last : "", block_width(difference_), theme_.text_dim);
@@ -299,6 +300,7 @@ Grid grid_of(const NotebookPart& part, const NotebookNumbers& ours) {
   grid.rows.title = "row";
   grid.columns.title = "column";
   grid.rows.tokens = ours.rows;
+  for (std::string& name : grid.rows.tokens) std::erase(name, ' ');  // they have little room
   grid.columns.tokens = ours.columns;
   const bool is_positive = std::ranges::all_of(ours.values, [](double value) { return !(value < 0.0); });
   grid.is_signed = !is_positive;

@@ -21,7 +21,7 @@ using inference::NotebookPage;
 using inference::NotebookPart;
 
 constexpr float kCellHeight = 44.0F;
-constexpr float kMinPicture = 230.0F, kMaxPicture = 420.0F, kPictureGap = 32.0F;
+constexpr float kMinPicture = 230.0F, kMaxPicture = 420.0F, kMaxPictureHeight = 560.0F, kPictureGap = 32.0F;
 
 bool is_of_recipe(const NotebookCell& cell, const NotebookCell& other) {
   return cell.preset == other.preset && cell.edits == other.edits;
@@ -386,7 +386,7 @@ class NotebookView final : public ViewPanel {
   }
 
   void draw_picture(Frame& frame, const NotebookNumbers& numbers, std::size_t part, float width) {
-    const float height = std::min(grid_height(*shown_, width) + 4.0F, kMaxPicture);
+    const float height = std::min(grid_height(*shown_, width) + 4.0F, kMaxPictureHeight);
     ImGui::BeginChild("picture", ImVec2(width, height), false);
     const auto number = [&](GridCell cell) { return cell.row * numbers.row + cell.column; };
     std::optional<GridCell> selected;
