@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/notebooks.json (the notebooks' code run again) and, from the notebooks' text, printed_numbers.json.
+"""Writes tests/golden/notebooks.json (the notebooks' code run again) and, from the notebooks' text, the printed numbers in
+assets/notebooks.
 
     python3 tools/make_notebook_golden.py [FOLDER_OF_NOTEBOOKS]
 
 Needs PyTorch on a CPU with AVX2. FOLDER_OF_NOTEBOOKS holds 000_*.txt … 004_*.txt, each a notebook's cells with what they
-printed; without it printed_numbers.json stays as it is.
+printed; without it assets/notebooks stays as it is. The words about a cell are written by hand in assets/notebooks and kept;
+a cell without words gets empty ones.
 """
 import json
 import math
@@ -15,7 +17,8 @@ import sys
 import torch
 from torch import nn
 
-GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "tests" / "golden"
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+GOLDEN, NOTEBOOKS = ROOT / "tests" / "golden", ROOT / "assets" / "notebooks"
 
 
 def numbers(tensor):
@@ -102,21 +105,26 @@ def notebook_004_encoder():
 # q query, k key, c number of a token's vector, i input of a weight, o its output.
 STAGES = {"x": "btc", "q": "bhtd", "k": "bhtd", "v": "bhtd", "scores": "bhqk", "scaled": "bhqk", "masked": "bhqk",
           "weights": "bhqk", "visible": "bhqk", "heads": "bhtd", "merged": "btc", "output": "btc", "attended": "btc",
-          "ffn_output": "btc", "encoder_out": "btc", "ids": "bt", "w_q": "hdi", "w_k": "hdi", "w_v": "hdi", "drawn": "tc"}
+          "ffn_output": "btc", "next": "btc", "ids": "bt", "w_q": "hdi", "w_k": "hdi", "w_v": "hdi", "drawn": "tc",
+          "contiguous_heads": "n", "contiguous_drawn": "n", "hand_q": "bhtd", "hand_scores": "bhqk", "hand_heads": "bhtd"}
 SIZES = {
     "notebook-000": {"b": 2, "t": 3, "h": 2, "d": 4, "c": 8}, "notebook-000-class": {"b": 2, "t": 3, "h": 2, "d": 4, "c": 8},
     "notebook-001": {"b": 2, "t": 5, "h": 4, "d": 2, "c": 8}, "notebook-003": {"b": 1, "t": 6, "h": 1, "d": 4, "c": 4},
     "notebook-003-fused-512": {"b": 1, "t": 6, "h": 8, "d": 64, "c": 512},
     "notebook-004": {"b": 1, "t": 8, "h": 1, "d": 3, "c": 2, "i": 2},
     "notebook-004-heads": {"b": 1, "t": 8, "h": 3, "d": 3, "c": 2, "i": 2},
-    "notebook-004-encoder": {"b": 1, "t": 8, "h": 2, "d": 1, "c": 2}, "playground": {"b": 2, "t": 5, "c": 16},
-    "torch": {"t": 2, "c": 3}}
+    "notebook-004-encoder": {"b": 1, "t": 8, "h": 2, "d": 1, "c": 2}}
+WIDE = "notebook-001 d_model=16"  # a preset with what is set of it
+SIZES[WIDE] = {**SIZES["notebook-001"], "d": 4, "c": 16}
 
 
 def stage_shape(preset, stage):
     size = {**SIZES[preset]}
     size["q"] = size["k"] = size.get("t")
-    if preset in ("notebook-004", "notebook-004-heads") and stage in ("v", "heads", "w_v"):
+    size["n"] = 2
+    if stage == "drawn":
+        return [2, 3]
+    if preset in ("notebook-004", "notebook-004-heads") and stage in ("v", "heads", "w_v", "hand_heads"):
         size["d"] = 4
     if preset.startswith("notebook-004") and stage == "merged":
         size["c"] = {"notebook-004": 4, "notebook-004-heads": 12, "notebook-004-encoder": 2}[preset]
@@ -146,8 +154,8 @@ def indices(preset, stage, axes, select):
     return found
 
 
-def tensor(name, preset, stage, axes, form="", within=0.0, **select):
-    return {"name": name, "preset": preset, "stage": stage, "axes": axes, "form": form, "within": within, "select": select}
+def tensor(name, preset, stage, axes, form="", **select):
+    return {"name": name, "preset": preset, "stage": stage, "axes": axes, "form": form, "select": select}
 
 
 def size(preset, stage, axes):
@@ -167,15 +175,16 @@ def of_000():
         18: [(tensor("mask_random", "notebook-000", "visible", "b 1 q k", h=0), size("notebook-000", "visible", "b 1 q k"))],
         19: [stage("attention_scores, masked", "masked", cells)], 20: [stage("attention_scores, softmax", "weights", cells)],
         22: [stage("attention_heads", "heads", per_head)], 23: [stage("attention_heads", "heads", per_token)],
-        24: [stage("attention_heads", "merged", "b t c")], 26: [stage("multi_head_attention_output", "output", "b t c")],
+        24: [stage("attention_heads", "merged", "b t c"),
+             (tensor("is_contiguous, before and after reshape", "notebook-000", "contiguous_heads", "n"), None)], 26: [stage("multi_head_attention_output", "output", "b t c")],
         31: [stage("input", "x", "b t c", "notebook-000-class"), stage("output", "output", "b t c", "notebook-000-class")]}
-    return {(cell, 0): ([t for t, _ in pairs], [s for _, s in pairs]) for cell, pairs in cells_of.items()}
+    return {(cell, 0): ([t for t, _ in pairs], [s for _, s in pairs if s]) for cell, pairs in cells_of.items()}
 
 
 def of_001():
     preset = "notebook-001"
     split_up, per_head, cells = (size(preset, "q", axes) for axes in ("b t h d", "b h t d", "b h d t"))
-    playground = [size("playground", "output", "b t c")]
+    playground = [size(WIDE, "merged", "b t c")]
     return {
         (7, 0): ([], [size(preset, "x", "b t c")]), (8, 0): ([tensor("X_input_tokens", preset, "x", "b t c")], []),
         (12, 0): ([], [split_up] * 3), (13, 0): ([], [per_head]), (14, 0): ([], [per_head] * 2),
@@ -185,7 +194,8 @@ def of_001():
         (21, 0): ([tensor("attn_weights", preset, "weights", "b h q k")], []),
         (23, 0): ([], [size(preset, "merged", "b t c")]), (24, 0): ([tensor("attention_output", preset, "merged", "b t c")], []),
         (28, 0): ([], playground), (29, 0): ([], playground), (30, 0): ([], playground),
-        (31, 0): ([tensor("x", "torch", "drawn", "t c"), tensor("x transposed", "torch", "drawn", "c t")], [])}
+        (31, 0): ([tensor("x", preset, "drawn", "t c"), tensor("x transposed", preset, "drawn", "c t"),
+                   tensor("is_contiguous, x and x transposed", preset, "contiguous_drawn", "n")], [])}
 
 
 def of_003():
@@ -219,7 +229,6 @@ def of_004():
     omega = tensor("omega_2", one, "scores", "q k", q=1, h=0)
     whole = lambda name, stage, axes="b t c": tensor(name, layer, stage, axes)
     whole_size = size(layer, "output", "b t c")
-    by_hand = {"within": 5e-4}
     return {
         (2, 0): ([tensor("dc", one, "ids", "t", t=[0, 2, 7, 5, 4, 1, 3])], []),
         (3, 0): ([tensor("sentence_int", one, "ids", "t")], []),
@@ -227,22 +236,22 @@ def of_004():
         (7, 0): ([w_q], w_sizes[:1]), (8, 0): ([w_k], w_sizes[1:2]), (9, 0): ([w_v], w_sizes[2:]),
         (10, 0): ([row("x_2", "x"), w_q, row("query_2", "q"), w_k, row("key_2", "k"), w_v, row("value_2", "v")],
                   [size(one, "x", "c"), size(one, "q", "d"), size(one, "k", "d"), size(one, "v", "d")]),
-        (45, 0): ([tensor("by hand: query_2[0]", one, "q", "d", t=1, h=0, d=0, **by_hand)], []),
+        (45, 0): ([tensor("by hand: query_2[0]", one, "hand_q", "d", t=1, h=0, d=0)], []),
         (46, 0): ([], vector_sizes), (47, 0): ([queries], []), (48, 0): ([keys], []), (49, 0): ([values], []),
         (50, 0): ([x], []), (51, 0): ([x_turned], []), (52, 0): ([row("query_2", "q")], []), (53, 0): ([keys], []),
-        (54, 0): ([tensor("by hand: omega_24", one, "scores", "k", q=1, k=4, **by_hand)], []),
-        (55, 0): ([tensor("by hand: omega_20", one, "scores", "k", q=1, k=0, **by_hand)], []),
+        (54, 0): ([tensor("by hand: omega_24", one, "hand_scores", "k", q=1, k=4)], []),
+        (55, 0): ([tensor("by hand: omega_20", one, "hand_scores", "k", q=1, k=0)], []),
         (56, 0): ([tensor("omega_24", one, "scores", "k", q=1, k=4)], []), (57, 0): ([omega], []),
         (58, 0): ([omega, tensor("attention_weights_2", one, "weights", "q k", q=1, h=0)], []), (59, 0): ([values], []),
         (60, 0): ([], [size(one, "weights", "1 k"), vector_sizes[2]]),
         (61, 0): ([row("context_vector_2", "heads")], [size(one, "heads", "1 d")]),
-        (63, 0): ([tensor("by hand: context_vector_2", one, "heads", "d", t=1, h=0, d=[0, 1], **by_hand)], []),
+        (63, 0): ([tensor("by hand: context_vector_2", one, "hand_heads", "d", t=1, h=0, d=[0, 1])], []),
         (65, 0): ([x, tensor("x_in", layer, "x", "b t c")], [size(layer, "x", "b t c")]),
         (66, 0): ([whole(name, stage, "b t h*d") for name, stage in (("Q", "q"), ("K", "k"), ("V", "v"))]
                   + [whole("Q, heads apart", "q", "b h t d")], []),
         (67, 0): ([whole("MHA output", "output"), whole("Add & Norm", "attended")], [whole_size] * 2),
         (68, 0): ([whole("ffn_out", "ffn_output")], []),
-        (69, 0): ([whole("Final encoder output", "encoder_out")], [whole_size] * 2),
+        (69, 0): ([whole("Final encoder output", "next")], [whole_size] * 2),
         (16, 0): ([tensor(f"context_vectors[{i}]", one, "heads", "t d", t=1, h=0, d=i) for i in range(3)]
                   + [tensor("combined_context", one, "heads", "t d", t=1, h=0, d=range(3))], [size(one, "heads", "1 3")]),
         (18, 0): ([tensor(f"heads[{i}]", one, "v", "t d", h=0, d=i) for i in range(3)], []),
@@ -259,7 +268,8 @@ def of_004():
 
 
 # Numbers in outputs that no tensor is, beside the cells' tensors: a pattern whose groups are the numbers.
-LOOSE = {("000", 7): r"d_k:  (\d+)", ("004", 2): r"\{'My': (\d), 'are': (\d), 'big.': (\d), 'feet': (\d), 'my': (\d), "
+LOOSE = {("000", 7): r"d_k:  (\d+)", ("000", 24): r"is_contiguous:  (False)[\s\S]*is_contiguous:  (True)",
+         ("001", 31): r"contiguous\? (True)\n[\s\S]*contiguous\? (False)\n", ("004", 2): r"\{'My': (\d), 'are': (\d), 'big.': (\d), 'feet': (\d), 'my': (\d), "
          r"'shoes': (\d), 'small': (\d)\}", ("004", 45): r"^(1\.0321289999999999)$", ("004", 54): r"^(-2\.49896742)$",
          ("004", 55): r"^(-0\.08795302000000002)$", ("004", 56): r"tensor\((-2\.4988)", ("004", 63): r"^(0\.\d+), (0\.\d+)$"}
 
@@ -298,23 +308,26 @@ def read_notebook(path, expected):
         if loose and cell != 7:
             match = re.search(loose, body, re.M)
             assert match, (name, cell)
-            printed.append((list(match.groups()), len(match.groups()), True, match.start()))
+            printed.append((list(match.groups()), len(match.groups()), True, match.end(len(match.groups()))))
             printed.sort(key=lambda one: one[3])
         assert len(printed) == len(tensors), (name, cell, len(printed), len(tensors))
         for (numbers_, row, is_whole, _), ours in zip(printed, tensors):
             at = indices(ours["preset"], ours["stage"], ours["axes"], ours["select"])
             assert len(at) == len(numbers_) if is_whole else len(at) > len(numbers_), (name, cell, ours["name"], len(at))
-            rows.append({"file": name, "cell": cell, "name": ours["name"], "preset": ours["preset"], "stage": ours["stage"],
-                         "shape": stage_shape(ours["preset"], ours["stage"]), "form": ours["form"],
-                         "within": ours["within"], "row": row, "printed": numbers_, "index": at[:len(numbers_)],
-                         "is_whole": is_whole})
+            part = {"name": ours["name"], "stage": ours["stage"], "axes": ours["axes"], "row": row, "printed": numbers_}
+            if ours["select"]:
+                part["select"] = {letter: list(at) if isinstance(at, (list, range)) else [at]
+                                  for letter, at in ours["select"].items()}
+            if ours["form"]:
+                part["form"] = ours["form"]
+            rows.append((name, cell, occurrence, ours["preset"], part))
         found = [[int(n) for n in size_.split(",")] for size_ in re.findall(r"torch\.Size\(\[([^\]]*)\]\)", body)]
         if name == "000" and cell == 7:
             found, sizes = [[int(re.search(loose, body).group(1))]], [size("notebook-000", "q", "d")]
         assert len(found) == len(sizes), (name, cell, found)
         for numbers_, ours in zip(found, sizes):
-            rows.append({"file": name, "cell": cell, "size": numbers_, "preset": ours["preset"], "stage": ours["stage"],
-                         "letters": STAGES[ours["stage"]], "axes": ours["axes"]})
+            rows.append((name, cell, occurrence, ours["preset"],
+                         {"name": "size", "stage": ours["stage"], "axes": ours["axes"], "size": numbers_}))
         covered = set()
         for begin, end, *_ in printed_tensors(body):
             covered.update(range(begin, end))
@@ -341,6 +354,47 @@ def printed_numbers(folder):
     return rows
 
 
+def put_numbers(rows):
+    """Puts the printed numbers into assets/notebooks, between the cells there that print nothing."""
+    for name in sorted({row[0] for row in rows}):
+        path = NOTEBOOKS / f"{name}.json"
+        notebook = json.loads(path.read_text()) if path.exists() else {"title": "", "cells": []}
+        known, printed = {cell["id"]: cell for cell in notebook["cells"]}, {}
+        for _, cell, occurrence, preset, part in (row for row in rows if row[0] == name):
+            preset, *settings = preset.split()
+            presets = printed.setdefault((cell, occurrence), {})
+            presets.setdefault((preset, *settings), []).append(part)
+        after = {}  # cells that print nothing stay after the one that they follow
+        last = None
+        for cell in notebook["cells"]:
+            if any("printed" in part or "size" in part for part in cell["parts"]):
+                last = cell["id"]
+            else:
+                after.setdefault(last, []).append(cell)
+        cells = after.get(None, [])
+        for (cell, occurrence), presets in printed.items():
+            for number, ((preset, *settings), parts) in enumerate(presets.items()):
+                id_ = f"{cell}{'b' if occurrence or number else ''}"
+                words = known.get(id_, {"title": "", "does": "", "says": ""})
+                made = {"id": id_, "preset": preset, "title": words["title"], "does": words["does"], "says": words["says"]}
+                if settings:
+                    made["set"] = dict(one.split("=") for one in settings)
+                cells.append({**made, "parts": parts})
+                cells += after.get(id_, [])
+        write_notebook(path, {"title": notebook["title"], "cells": cells})
+
+
+def write_notebook(path, notebook):
+    """A line for each part of a cell."""
+    text = lambda value: json.dumps(value, ensure_ascii=False)
+    cells = []
+    for cell in notebook["cells"]:
+        words = {key: value for key, value in cell.items() if key != "parts"}
+        parts = ",\n  ".join(text(part) for part in cell["parts"])
+        cells.append(f'{text(words)[:-1]}, "parts": [\n  {parts}]}}')
+    path.write_text(f'{{"title": {text(notebook["title"])},\n"cells": [\n' + ",\n".join(cells) + "]}\n")
+
+
 if __name__ == "__main__":
     presets = {"notebook-000": notebook_000(), "notebook-000-class": notebook_000_class(),
                "notebook-003-fused-512": notebook_003_fused_512(), "notebook-004-encoder": notebook_004_encoder()}
@@ -348,6 +402,5 @@ if __name__ == "__main__":
     (GOLDEN / "notebooks.json").write_text(json.dumps({"torch": torch.__version__, **content}, separators=(",", ":")) + "\n")
     if len(sys.argv) > 1:
         rows = printed_numbers(pathlib.Path(sys.argv[1]))
-        lines = ",\n".join(json.dumps(row, separators=(",", ":")) for row in rows)
-        (GOLDEN / "printed_numbers.json").write_text("[" + lines + "]\n")
-        print(sum(len(row.get("printed", row.get("size"))) for row in rows), "numbers")
+        put_numbers(rows)
+        print(sum(len(row[-1].get("printed", row[-1].get("size"))) for row in rows), "numbers")

@@ -10,6 +10,7 @@
 #include "app/state/logits_settings.h"
 #include "app/state/map_settings.h"
 #include "app/state/neuron_settings.h"
+#include "app/state/notebook_settings.h"
 #include "app/state/predictions_settings.h"
 #include "app/state/prompts_settings.h"
 #include "app/state/setting_text.h"
@@ -20,9 +21,9 @@ namespace headlight::app {
 
 const std::vector<const SettingGroup*>& setting_groups() {
   static const std::vector<const SettingGroup*> kGroups = {
-      &kDropout,        &kMapView,         &kBrush,           &kStepsView,  &kTextView,  &kNeuronView,
-      &kBlockView,      &kPredictionsView, &kLogitsView,      &kFlowView,   &kHeadsView, &kWhatIfView,
-      &kSideBySideView, &kCorpusView,      &kCheckpointsView, &kPromptsView};
+      &kDropout,        &kMapView,         &kBrush,           &kStepsView,   &kTextView,    &kNeuronView,
+      &kBlockView,      &kPredictionsView, &kLogitsView,      &kFlowView,    &kHeadsView,   &kWhatIfView,
+      &kSideBySideView, &kCorpusView,      &kCheckpointsView, &kPromptsView, &kNotebookView};
   return kGroups;
 }
 

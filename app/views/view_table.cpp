@@ -7,8 +7,8 @@ namespace headlight::app {
 
 // Each is in the view's own folder.
 OpenView open_block_view, open_checkpoints_view, open_corpus_view, open_flow_view, open_head_view, open_heads_view,
-    open_lines_view, open_logits_view, open_model_view, open_neuron_view, open_patching_view, open_predictions_view,
-    open_prompts_view, open_side_by_side_view, open_steps_view, open_text_view, open_what_if_view;
+    open_lines_view, open_logits_view, open_model_view, open_neuron_view, open_notebook_view, open_patching_view,
+    open_predictions_view, open_prompts_view, open_side_by_side_view, open_steps_view, open_text_view, open_what_if_view;
 /// Folds the unfolded matrix of the view Block; false: none is.
 bool fold_block(State& state);
 bool fold_steps(State& state);
@@ -159,6 +159,17 @@ constexpr std::array kViews = {
          .exported = &parts_of_scores,
          .menus_of = kOfCell,
          .why_empty = &why_no_products},
+    View{
+        .id = "notebook",
+        .title = "Notebook",
+        .group = "Compute",
+        .help = "The cells of a notebook: every number that it prints beside what this pass computes.",
+        .key = {Key::Digit0, {}, "0"},
+        .open = &open_notebook_view,
+        .exported = &every_stage,
+        .takes_arrows = true,
+        .words = "printed numbers, equal, difference, preset, open notebook, Back to the notebook\u2019s numbers, Change it",
+        .shows_all_heads = true},
     View{.id = "heads",
          .title = "Heads",
          .group = "Heads",

@@ -197,7 +197,10 @@ class RowPainter {
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, ImVec2(8.0F, 8.0F));
     open_below_last_item(frame_);
     if (ImGui::BeginPopup("views")) {
+      // All views have to fit into a window of 500 units.
+      ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(ImGui::GetStyle().ItemSpacing.x, 2.0F));
       for (const ViewGroup& group : groups) draw_entries(group, groups.size() > 1);
+      ImGui::PopStyleVar();
       ImGui::EndPopup();
     }
     ImGui::PopStyleVar();

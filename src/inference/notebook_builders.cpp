@@ -1,8 +1,10 @@
 #include "inference/notebook_builders.h"
 
-#include <fmt/format.h>
-
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <iterator>
+#include <sstream>
 
 #include "core/error.h"
 #include "model/torch_random.h"
@@ -13,34 +15,51 @@ namespace headlight::inference {
 namespace {
 
 // Q, K and V as notebook 003 prints them, eight decimals: [token 6, 4].
-constexpr float kQuery003[] = {
-    -0.17726915f, -0.60715105f, 0.27040047f, 1.32262995f, -0.35466501f, -1.00190095f, 0.49971724f, 0.52404003f,
-    -0.96664612f, -0.92880235f, 0.31031606f, 1.47667384f, 2.58801299f, 0.91252951f, 0.47811754f, -1.90542747f,
-    0.39023975f, 1.89121848f, -0.77398807f, 0.55986816f, -0.11781247f, 0.66704404f, 0.74030888f, 0.80908705f};
-constexpr float kKey003[] = {
-    1.31088812f, 0.03025595f, 0.02526448f, -0.61109740f, 0.03582415f, 0.53263921f, -0.34596446f, 0.67464531f,
-    -0.21136000f, 1.38581759f, -2.44668208f, -0.46287517f, -0.40300990f, -0.90153947f, -0.72863338f, -1.69069868f,
-    -0.05841235f, 0.88533137f, 0.23723818f, 1.64457024f, 0.90458896f, -0.71120042f, -0.77826392f, 1.28070143f};
-constexpr float kValue003[] = {
-    0.76514641f, -1.69868336f, -1.59656269f, -0.76914076f, -0.81664305f, -0.10608875f, -1.38933315f, -2.52314108f,
-    0.20812633f, 0.43433177f, -1.68935144f, -0.07477778f, 1.00473554f, 0.71972715f, -0.40171648f, -0.90225516f,
-    -1.03943008f, -2.32277988f, 1.68366562f, 0.53501308f, 1.49572558f, 0.46566221f, -0.26506452f, 1.31825037f};
+constexpr double kQuery003[] = {
+    -0.17726915, -0.60715105, 0.27040047, 1.32262995, -0.35466501, -1.00190095, 0.49971724, 0.52404003,
+    -0.96664612, -0.92880235, 0.31031606, 1.47667384, 2.58801299, 0.91252951, 0.47811754, -1.90542747,
+    0.39023975, 1.89121848, -0.77398807, 0.55986816, -0.11781247, 0.66704404, 0.74030888, 0.80908705};
+constexpr double kKey003[] = {
+    1.31088812, 0.03025595, 0.02526448, -0.61109740, 0.03582415, 0.53263921, -0.34596446, 0.67464531,
+    -0.21136000, 1.38581759, -2.44668208, -0.46287517, -0.40300990, -0.90153947, -0.72863338, -1.69069868,
+    -0.05841235, 0.88533137, 0.23723818, 1.64457024, 0.90458896, -0.71120042, -0.77826392, 1.28070143};
+constexpr double kValue003[] = {
+    0.76514641, -1.69868336, -1.59656269, -0.76914076, -0.81664305, -0.10608875, -1.38933315, -2.52314108,
+    0.20812633, 0.43433177, -1.68935144, -0.07477778, 1.00473554, 0.71972715, -0.40171648, -0.90225516,
+    -1.03943008, -2.32277988, 1.68366562, 0.53501308, 1.49572558, 0.46566221, -0.26506452, 1.31825037};
 // clang-format on
 
-template <std::size_t N>
-Tensor given(Shape shape, const float (&values)[N]) {
-  return Tensor(std::move(shape), std::vector<float>(values, values + N));
+/// The upper left part of a printed matrix, as many rows and columns as are asked for; 0 beyond it.
+Tensor given(std::uint32_t rows, std::uint32_t columns, std::span<const double> values) {
+  Tensor tensor({1, 1, rows, columns});
+  for (std::uint32_t row = 0; row < std::min(rows, kPrintedTokens); ++row) {
+    for (std::uint32_t column = 0; column < std::min(columns, kPrintedWidth); ++column)
+      tensor.at({0, 0, row, column}) = static_cast<float>(values[row * kPrintedWidth + column]);
+  }
+  return tensor;
+}
+
+std::vector<std::string> split_words(const std::string& sentence) {
+  std::istringstream text(sentence);
+  std::vector<std::string> words{std::istream_iterator<std::string>(text), {}};
+  if (words.empty()) throw Error("the sentence has no words");
+  return words;
 }
 
 }  // namespace
 
-Notebook single_head(const NotebookRecipe& /*recipe*/) {
-  const Shape shape = {1, 1, 6, 4};
+std::array<std::span<const double>, 3> printed_qkv() { return {kQuery003, kKey003, kValue003}; }
+
+Notebook single_head(const NotebookRecipe& recipe) {
+  std::vector<std::string> words = split_words(*recipe.sentence);
+  const auto tokens = static_cast<std::uint32_t>(words.size());
+  const std::uint32_t d_k = *recipe.d_k, d_v = *recipe.d_v;
   Notebook notebook{
       .network = encoder_network(
-          {{.config = {.d_model = 4, .heads = 1, .d_k = 4, .d_v = 4, .scale = {.kind = model::Scale::Kind::None}}}}),
-      .input = {.source = labelled_tokens({{"The", "cat", "sat", "on", "the", "mat."}}),
-                .qkv = model::GivenQkv{given(shape, kQuery003), given(shape, kKey003), given(shape, kValue003)}}};
+          {{.config = {.d_model = d_k, .heads = 1, .d_k = d_k, .d_v = d_v, .scale = {.kind = model::Scale::Kind::None}}}}),
+      .input = {.source = labelled_tokens({std::move(words)}),
+                .qkv = model::GivenQkv{given(tokens, d_k, kQuery003), given(tokens, d_k, kKey003),
+                                       given(tokens, d_v, kValue003)}}};
   notebook.masks[model::BlockKind::EncoderSelf].rule = {.causal = true, .key_padding = false};
   return notebook;
 }
@@ -224,11 +243,11 @@ namespace {
 
 constexpr std::uint32_t kHidden = 32;
 constexpr std::uint32_t kLayers = 2;
+constexpr std::uint32_t kMaxLength = 100;
 constexpr std::uint32_t kPadding = 1;  // the notebook's <pad> is a word like any other: it has an embedding of its own
 
 std::shared_ptr<const model::Embedding> draw_embedding(model::TorchRandom& random, std::uint32_t vocabulary,
                                                        std::uint32_t width) {
-  static constexpr std::uint32_t kMaxLength = 100;
   const auto embedding = std::make_shared<model::Embedding>();
   embedding->table = random.embedding(vocabulary, width);
   embedding->scale = std::sqrt(static_cast<float>(width));
@@ -254,7 +273,29 @@ void draw_feed_forward(model::TorchRandom& random, model::AttentionLayer& layer)
   layer.feed_forward_norms.after = fresh_norm(width);
 }
 
-model::TokenBatch tokens(const std::vector<std::vector<std::uint32_t>>& lines) {
+/// The words of the notebook's vocabularies whose numbers are 4 and more; before them are <unk>, <pad>, <sos> and <eos>.
+constexpr std::array<const char*, 6> kGerman = {".", "ein", "einem", "in", "eine", ","};
+constexpr std::array<const char*, 6> kEnglish = {"a", ".", "in", "the", "on", "man"};
+constexpr std::array<const char*, 4> kSigns = {"<unk>", "<pad>", "<sos>", "<eos>"};
+
+/// <sos>, a sentence's words, of which the table has few, and <eos>.
+std::vector<std::uint32_t> german_ids(const std::string& sentence) {
+  std::vector<std::uint32_t> ids = {2};
+  for (const std::string& word : split_words(sentence)) {
+    const auto found = std::ranges::find(kGerman, word);
+    ids.push_back(found == kGerman.end()
+                      ? 0U
+                      : static_cast<std::uint32_t>(kSigns.size()) + static_cast<std::uint32_t>(found - kGerman.begin()));
+  }
+  ids.push_back(3);
+  if (ids.size() > kMaxLength)
+    throw Error("the sentence has {} words; the notebook\u2019s positions end at {}", ids.size() - 2, kMaxLength);
+  return ids;
+}
+
+model::TokenBatch tokens(std::vector<std::vector<std::uint32_t>> lines, std::span<const char* const> words) {
+  const auto longest = std::ranges::max_element(lines, {}, &std::vector<std::uint32_t>::size)->size();
+  for (std::vector<std::uint32_t>& line : lines) line.resize(longest, kPadding);
   std::vector<std::vector<std::string>> labels;
   std::vector<std::uint32_t> ids;
   std::vector<std::uint32_t> lengths;
@@ -264,7 +305,7 @@ model::TokenBatch tokens(const std::vector<std::vector<std::uint32_t>>& lines) {
     for (const std::uint32_t id : line) {
       ids.push_back(id);
       if (id != kPadding) ++length;
-      texts.push_back(id == kPadding ? "<pad>" : id == 2 ? "<sos>" : id == 3 ? "<eos>" : fmt::format("w{}", id));
+      texts.emplace_back(id < kSigns.size() ? kSigns[id] : words[id - kSigns.size()]);
     }
   }
   model::TokenBatch batch = labelled_tokens(std::move(labels));
@@ -297,8 +338,8 @@ Notebook encoder_decoder(const NotebookRecipe& recipe) {
   network.layers = layers;
 
   Notebook notebook{.network = std::make_shared<model::Network>(std::move(network)),
-                    .input = {.source = tokens({{2, 5, 6, 7, 8, 3}, {2, 9, 4, 3, kPadding, kPadding}}),
-                              .target = tokens({{2, 4, 5, 6, 7}, {2, 8, 9, kPadding, kPadding}})}};
+                    .input = {.source = tokens({german_ids(*recipe.sentence), {2, 9, 4, 3}}, kGerman),
+                              .target = tokens({{2, 4, 5, 6, 7}, {2, 8, 9}}, kEnglish)}};
   for (attention::MaskSpec& mask : notebook.masks.by_kind) mask.fill = attention::MaskFill::MinusTenBillion;
   notebook.masks[model::BlockKind::DecoderSelf].rule.causal = true;
   return notebook;

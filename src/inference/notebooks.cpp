@@ -44,14 +44,14 @@ const std::array<NotebookPreset, 10>& presets() {
         "Recomputed from seed 1234 at a small size: two encoder and two decoder layers with residuals, LayerNorm and "
         "feed-forward; padding masked everywhere, the decoder's own attention causal; filled with -1e10.",
         encoder_decoder,
-        {.d_model = 16, .heads = 4, .seed = 1234},
-        "Its tokens are numbers of words; the words are not part of it."},
+        {.sentence = "ein einem in eine", .d_model = 16, .heads = 4, .seed = 1234},
+        "Its table has six German words (. , ein eine einem in), the most frequent of its vocabulary; others are <unk>."},
        {"notebook-003",
         "003 · one head in numpy",
         "Q, K and V as printed. One head whose scores are not scaled, causal, filled with -inf.",
         single_head,
-        {},
-        "Its Q, K and V are printed numbers: nothing is drawn from a seed."},
+        {.sentence = "The cat sat on the mat.", .d_k = kPrintedWidth, .d_v = kPrintedWidth},
+        "Its Q, K and V are printed numbers: nothing is drawn from a seed. Of other sizes they are cut, or filled with 0."},
        {"notebook-003-fused",
         "003 · fused Q, K, V projection",
         "Seed 3. One weight [head][q|k|v][d_k] projects everything; causal, filled with -inf. The notebook reshapes without "
@@ -117,7 +117,7 @@ NotebookRecipe recipe_with(const NotebookPreset& preset, const NotebookRecipe& t
   if (recipe.heads && !recipe.d_k && *recipe.d_model % *recipe.heads != 0)
     throw Error("{} heads don't divide d_model {}", *recipe.heads, *recipe.d_model);
   const std::size_t rows = std::size_t{recipe.heads.value_or(1)} * std::max(recipe.d_k.value_or(1), recipe.d_v.value_or(1));
-  if (recipe.d_k && rows * *recipe.d_model > kMaxWeights)
+  if (recipe.d_k && rows * recipe.d_model.value_or(1) > kMaxWeights)
     throw Error("heads \u00B7 d_k \u00B7 d_model must be at most {}", kMaxWeights);
   return recipe;
 }

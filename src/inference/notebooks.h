@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -37,5 +38,10 @@ const NotebookPreset& notebook_preset(std::string_view name);
 /// The notebook, made by its own recipe with the user's values, then with the numbers the user typed. Throws Error in one
 /// line: `name` isn't a preset (naming the known ones), its recipe has no such value, heads don't divide d_model, ….
 Notebook make_notebook(std::string_view name, const NotebookEdits& edits = {});
+
+/// Q, K and V as notebook 003 prints them, [kPrintedTokens, kPrintedWidth] each: it computes in double precision, the pass
+/// in single.
+inline constexpr std::uint32_t kPrintedTokens = 6, kPrintedWidth = 4;
+std::array<std::span<const double>, 3> printed_qkv();
 
 }  // namespace headlight::inference

@@ -46,9 +46,9 @@ std::string write_figures(UiDriver& ui, const fs::path& folder, const std::strin
 }
 
 /// Views without a figure: the grid and two texts have no tab, patching needs a run to compare with, corpus a survey,
-/// checkpoints a training, and prompts a set.
+/// checkpoints a training, prompts a set, and notebook a preset.
 bool may_have_none(std::string_view view, std::uint32_t tokens) {
-  return view == "patching" || view == "corpus" || view == "checkpoints" || view == "prompts" ||
+  return view == "patching" || view == "notebook" || view == "corpus" || view == "checkpoints" || view == "prompts" ||
          (view == "flow" && tokens == 1);
 }
 

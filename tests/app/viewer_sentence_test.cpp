@@ -404,7 +404,7 @@ TEST_SUITE("gpu") {
       CAPTURE(view.id);
       ui.show(view.id);
       ui.settle();
-      const std::set<std::string_view> needs_more = {"checkpoints", "corpus", "patching", "prompts"};
+      const std::set<std::string_view> needs_more = {"checkpoints", "corpus", "notebook", "patching", "prompts"};
       if (needs_more.contains(view.id)) continue;
       CAPTURE(text(ui));
       REQUIRE(ui.sees("view.sentence"));

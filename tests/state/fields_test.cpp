@@ -208,6 +208,7 @@ prompts.metric "induction" previous duplicate induction sink concentration evenn
 prompts.layer 4294967295
 prompts.position ""
 prompts.order "file" file lowest highest
+notebook.cell ""
 )";
     const json usual = to_json(State());
     std::string found;

@@ -8,6 +8,7 @@
 #include "app/state/logits_settings.h"
 #include "app/state/map_settings.h"
 #include "app/state/neuron_settings.h"
+#include "app/state/notebook_settings.h"
 #include "app/state/predictions_settings.h"
 #include "app/state/prompts_settings.h"
 #include "app/state/side_by_side_settings.h"
@@ -164,6 +165,7 @@ State unusual_state() {
       .set(kPromptsView.layer, 2)
       .set(kPromptsView.position, "B2")
       .set(kPromptsView.order, PromptOrder::Lowest);
+  state.set(kNotebookView.cell, "20");
   state.set(kCorpusView.folder, "surveys/captions")
       .set(kCorpusView.mode, CorpusMode::Head)
       .set(kCorpusView.x, "sink")

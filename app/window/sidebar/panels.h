@@ -4,8 +4,8 @@
 #include "app/lessons/lesson.h"
 #include "app/lessons/lesson_player.h"
 #include "app/widgets/form.h"
+#include "app/widgets/preset_editor.h"
 #include "attention/expression.h"
-#include "inference/notebooks.h"
 
 namespace headlight::app {
 
@@ -54,22 +54,6 @@ void draw_expression_fields(Frame& frame, Form& form, ExpressionDrafts& drafts);
 /// Draws the mask of the selected block's kind: rules, fill, expressions, how far a painted cell reaches, and what was
 /// painted. `error`: why the mask can't be applied; empty when it can.
 void draw_masks_panel(Frame& frame, NumberBeingTyped& typed, ExpressionDrafts& drafts, const std::string& error);
-
-/// The fields in which a notebook is changed, from frame to frame.
-struct PresetEditor {
-  bool is_open = false;
-  std::string matrix = {};                          ///< name of the one whose numbers are in `text`
-  std::string text = {};                            ///< as typed; may not be a matrix
-  std::string error = {};                           ///< why it isn't taken; empty: it is
-  inference::NotebookEdits shown = {};              ///< the changes that `text` was made from, or made
-  std::string name = {};                            ///< of `own`'s notebook
-  inference::NotebookRecipe recipe = {};            ///< the changes of the recipe that `own` is made with
-  std::vector<inference::NotebookMatrix> own = {};  ///< the recipe's matrices; empty: it can't be made
-};
-
-/// Draws what was changed of the shown notebook and the way back, both only where something was; the fields of its recipe;
-/// and one of its matrices as text, which is applied while it is typed.
-void draw_preset_editor(Frame& frame, Form& form, PresetEditor& editor);
 
 /// A notebook as the window names it.
 struct PresetInfo {
