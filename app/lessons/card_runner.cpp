@@ -1,6 +1,6 @@
 #include "app/lessons/card_runner.h"
 
-#include "app/lessons/worksheet.h"
+#include "app/lessons/printed_numbers.h"
 #include "app/state/state_json.h"
 #include "core/error.h"
 

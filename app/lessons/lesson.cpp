@@ -4,6 +4,7 @@
 
 #include <system_error>
 
+#include "app/lessons/exercise.h"
 #include "app/lessons/lesson_player.h"
 #include "app/shapes/quantities/quantity.h"
 #include "app/state/field.h"
@@ -173,6 +174,8 @@ LessonSubject read_subject(const JsonReader& reader, const Observation& observat
     const bool is_setting =
         find_setting(settings, text) || (is_part && find_setting(settings, text.substr(0, text.size() - last.size() - 1)));
     if (name == "field" && !is_setting) throw Error("{}: there is no setting '{}'", path, text);
+    const bool is_exercise = std::ranges::find(exercises(), text, &Exercise::name) != exercises().end();
+    if (name == "exercise" && !is_exercise) throw Error("{}: there is no exercise '{}'", path, text);
     (name == "field" ? subject.field : subject.label) = std::move(text);
   }
   return subject;
@@ -200,6 +203,10 @@ LessonCondition read_condition(const json& value, const std::string& path, const
       refuse_unknown(JsonReader(*wanted, reader.path(name)), *wanted, {std::string(measured->name)});
       condition.measured = read_subject(JsonReader(*wanted, reader.path(name)), *measured, settings);
     }
+  }
+  if (observation->name == "exercise" && tests == 0) {
+    condition.value = true;
+    tests = 1;
   }
   if (tests != 1) throw Error("{}: expected one of equals, differs, at_least, at_most, contains", path);
   const bool needs_number =

@@ -22,8 +22,9 @@ struct LessonSubject {
   std::optional<std::uint32_t> layer = {}, head = {}, batch = {}, row = {}, column = {};
   evaluation::HeadMetric metric = evaluation::HeadMetric::PreviousToken;
   std::string token = {};                 ///< text of a token, with or without the space before it
-  std::string label = {};                 ///< beside the field of a number that is asked for
-  std::vector<std::string> choices = {};  ///< of which one is to be chosen
+  std::string label = {};                 ///< beside the field of a number that is asked for; what is to be explained
+  std::vector<std::string> choices = {};  ///< of which one is to be chosen, or all are to be put in this order
+  std::vector<std::string> answer = {};   ///< paragraphs that an explanation is compared with
 };
 
 /// A condition that a card waits for: an observation, compared with a value.

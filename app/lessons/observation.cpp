@@ -3,6 +3,7 @@
 #include "app/engine/analyses/head_knockouts.h"
 #include "app/engine/analyses/head_metrics.h"
 #include "app/engine/predictions.h"
+#include "app/lessons/exercise.h"
 #include "app/state/transient.h"
 
 namespace headlight::app {
@@ -142,6 +143,8 @@ json observe_click(const LessonSubject& /*subject*/, const LessonRun& run) {
   return pinned ? json({pinned->query, pinned->key}) : json();
 }
 
+json observe_exercise(const LessonSubject& subject, const LessonRun& /*run*/) { return is_exercise_passed(subject.label); }
+
 constexpr std::array kObservations = {
     Observation{.name = "field", .members = {}, .is_answer = false, .value = &observe_field},
     Observation{.name = "cell", .members = kOfCell, .is_answer = false, .value = &observe_cell},
@@ -152,6 +155,7 @@ constexpr std::array kObservations = {
     Observation{.name = "choice", .members = {}, .is_answer = true, .value = &observe_answer},
     Observation{.name = "number", .members = {}, .is_answer = true, .value = &observe_answer},
     Observation{.name = "click", .members = {}, .is_answer = true, .value = &observe_click},
+    Observation{.name = "exercise", .members = {}, .is_answer = false, .value = &observe_exercise},
 };
 
 /// Has the value (at least) everything that is wanted?

@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "app/lessons/worksheet.h"
+#include "app/lessons/printed_numbers.h"
 #include "app/state/comparison.h"
 #include "app/state/model_changes.h"
 #include "app/text_on_screen.h"

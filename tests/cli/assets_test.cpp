@@ -91,7 +91,8 @@ std::vector<Opening> openings_of(const fs::path& file, const fs::path& out) {
   }
   if (folder == "lessons") {
     return {{{"check-lesson", path}, true},
-            {{"worksheet", path, "--out", in("sheet.pdf")}, true},
+            {{"worksheet", path, "--out", in("sheet.html")}, true},
+            {{"lesson-page", path, "--out", in("lesson.html")}},
             {{"describe", "--lesson", path}, true},
             {{"screenshot", "--lesson", path, "--out", in("lesson.png")}}};
   }

@@ -17,6 +17,7 @@
 #include "app/data/survey/survey_choices.h"
 #include "app/data/survey/survey_folder.h"
 #include "app/lessons/lesson.h"
+#include "app/lessons/lesson_page.h"
 #include "app/state/mask_file.h"
 #include "app/state/session_file.h"
 #include "app/state/settings.h"
@@ -120,6 +121,13 @@ void read_lesson_file(std::string_view bytes) {
   });
 }
 
+void read_results_file(std::string_view bytes) {
+  expect_error_at_most([&] {
+    const std::array paths{write_scratch("results.json", bytes)};
+    if (app::results_page(paths).empty()) std::abort();
+  });
+}
+
 void read_prompts(std::string_view bytes) {
   expect_error_at_most([&] {
     const app::PromptSet set = app::read_prompt_set(write_scratch("prompts.jsonl", bytes));
@@ -202,6 +210,7 @@ constexpr std::array kAppReaders{Reader{"npy", read_npy},
                                  Reader{"figure", read_figure},
                                  Reader{"settings", read_settings},
                                  Reader{"lesson", read_lesson_file},
+                                 Reader{"results", read_results_file},
                                  Reader{"prompts", read_prompts},
                                  Reader{"expression", read_expression},
                                  Reader{"link", read_link},

@@ -5,7 +5,7 @@
 
 #include <fmt/ranges.h>
 
-#include "app/lessons/worksheet.h"
+#include "app/lessons/printed_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
 

@@ -1,0 +1,186 @@
+#include "app/lessons/lesson_page.h"
+
+#include "app/lessons/card_runner.h"
+#include "app/lessons/printed_numbers.h"
+#include "app/state/json_reader.h"
+#include "app/state/view_choices.h"
+#include "export/lesson_page.h"
+#include "export/markup.h"
+
+namespace headlight::app {
+namespace {
+
+using exporting::Json;
+
+constexpr std::uint32_t kMaxPageCells = 64;  // of an edge of a map
+constexpr JsonLimits kResultLimits{.bytes = std::size_t{8} << 20, .values = 2'000'000, .depth = 8};
+/// The views beside which a card's page shows weights, of which they say something.
+constexpr std::array<std::string_view, 6> kViewsOfWeights = {"steps", "lines", "text", "model", "neuron", "block"};
+/// Questions that a page or a sheet of paper can ask.
+constexpr std::array<std::string_view, 7> kAsked = {"choice", "number", "order", "explain", "click", "row_by_hand", "draw"};
+constexpr std::array<const char*, 5> kTestNames = {"equals", "differs", "at_least", "at_most", "contains"};
+
+std::vector<std::string> names_along(Axis axis, const EngineResult& result, const TileQuery& query, std::uint32_t first,
+                                     std::uint32_t count) {
+  const model::BlockKind kind = query.block.kind;
+  const bool is_key = axis == Axis::Key || axis == Axis::KeyToken;
+  const model::TokenBatch& tokens = is_key ? result.input->keys(kind) : result.input->queries(kind);
+  std::vector<std::string> names;
+  for (std::uint32_t i = first; i < first + count; ++i) {
+    const std::string* text = axis < Axis::Feature ? tokens.label(query.batch, i) : nullptr;
+    names.push_back(text != nullptr ? *text : "");
+  }
+  return names;
+}
+
+/// Returns the query of what a card shows: the map on screen, the outlined matrix, or weights; none: something else.
+std::optional<TileQuery> map_query(const CardRunner& runner) {
+  const State& state = runner.state();
+  const bool is_head = state.view.tab == kHeadView;
+  if (state.selection.mean != HeadMean::None || (!is_head && !std::ranges::count(kViewsOfWeights, state.view.tab)))
+    return {};
+  TileQuery query{.quantity = attention::Stage::Weights, .block = state.selection.block, .batch = state.selection.batch};
+  if (is_head) query.quantity = state.view.heatmap_stage;
+  if (const auto matrix = find_quantity(runner.card().matrix); !is_head && matrix) query.quantity = *matrix;
+  const Quantity& shown = quantity(query.quantity);
+  if (shown.scope == Scope::Head) query.head = state.selection.head;
+  const auto shape = runner.result().shapes.find(query.block);
+  const auto extent = shape == runner.result().shapes.end() ? std::nullopt : shown.shape(shape->second);
+  if (!extent || extent->rows > kMaxPageCells || extent->columns > kMaxPageCells) return {};
+  query.rows = extent->rows;
+  query.columns = extent->columns;
+  return is_inside(query, runner.result().shapes) ? std::optional(query) : std::nullopt;
+}
+
+Json describe_map(const CardRunner& runner, const TileQuery& query, const attention::Tile& tile) {
+  const Quantity& shown = quantity(query.quantity);
+  const bool has_head = shown.scope == Scope::Head;
+  return {{"title", shown.title},
+          {"kind", model::to_string(query.block.kind)},
+          {"layer", query.block.layer.value},
+          {"head", has_head ? Json(query.head) : Json()},
+          {"rowTitle", to_string(shown.rows)},
+          {"columnTitle", to_string(shown.columns)},
+          {"rows", names_along(shown.rows, runner.result(), query, query.row, query.rows)},
+          {"columns", names_along(shown.columns, runner.result(), query, query.column, query.columns)},
+          {"firstRow", query.row},
+          {"firstColumn", query.column},
+          {"isSigned", shown.colors == ColorKind::Diverging},
+          {"values", tile.values},
+          {"masked", tile.masked}};
+}
+
+/// Null: only the window can ask it.
+Json describe_question(const CardRunner& runner, const LessonCondition& condition, const nlohmann::json& right) {
+  const LessonSubject& subject = condition.subject;
+  const std::string_view name = subject.observation->name;
+  const bool is_known = name == "order" || name == "explain" || !right.is_null();
+  if (std::ranges::find(kAsked, name) == kAsked.end() || !is_known) return nullptr;
+  Json question = {{"kind", name},
+                   {"label", subject.label},
+                   {"options", subject.choices},
+                   {"answer", subject.answer},
+                   {"test", kTestNames[static_cast<std::size_t>(condition.test)]},
+                   {"right", right},
+                   {"within", condition.within},
+                   {"atLeast", condition.value},
+                   {"hint", condition.hint}};
+  if (name != "row_by_hand") return question;
+  const TileQuery query{.block = runner.state().selection.block, .batch = runner.state().selection.batch};
+  const Quantity& shown = quantity(subject.quantity);
+  question["row"] = subject.row.value_or(0);
+  question["of"] = shown.title;
+  question["fields"] = names_along(shown.columns, runner.result(), query, 0, static_cast<std::uint32_t>(right.size()));
+  return question;
+}
+
+Json describe_card(CardRunner& runner) {
+  const LessonCard& card = runner.card();
+  Json described = {{"title", card.title},   {"text", card.paragraphs},    {"task", card.task},
+                    {"reveal", card.reveal}, {"conceals", card.conceals},  {"view", runner.state().view.tab},
+                    {"isLive", false},       {"questions", Json::array()}, {"map", nullptr}};
+  const std::vector<ObservedCondition> conditions = runner.observe_conditions();
+  for (std::size_t i = 0; i < conditions.size(); ++i) {
+    Json question = describe_question(runner, card.done[i], conditions[i].wanted);
+    if (question.is_null()) {
+      described["isLive"] = true;
+    } else {
+      described["questions"].push_back(std::move(question));
+    }
+  }
+  if (card.image) described["image"] = "data:image/png;base64," + exporting::base64(exporting::encode_png(*card.image));
+  const std::optional<TileQuery> map = map_query(runner);
+  std::vector<Query> queries;
+  if (map) queries.emplace_back(*map);
+  if (card.numbers) queries.emplace_back(card.numbers->query);
+  if (!queries.empty()) runner.ask(std::move(queries));
+  const EngineResult& result = runner.result();
+  if (const attention::Tile* tile = map ? result.tile(*map) : nullptr) described["map"] = describe_map(runner, *map, *tile);
+  const attention::Tile* tile = card.numbers ? result.tile(card.numbers->query) : nullptr;
+  if (tile && tile->values.size() == card.numbers->values.size()) {
+    described["numbers"] = describe_map(runner, card.numbers->query, *tile);
+    described["numbers"].update({{"source", card.numbers->source},
+                                 {"printed", card.numbers->values},
+                                 {"decimals", card.numbers->decimals},
+                                 {"verdict", verdict_of(*card.numbers, tile->values, {})}});
+  }
+  return described;
+}
+
+Json read_results(const std::filesystem::path& path) {
+  const nlohmann::json value = read_json(path, kResultLimits);
+  try {
+    if (!value.is_object() || !value.contains("headlight_results"))
+      throw Error("no results of lessons: it has no member \"headlight_results\"");
+    const JsonReader reader(value, "");
+    std::uint32_t version = 0;
+    reader.read("headlight_results", version, 1U, 1U);
+    std::string name = utf8(path.stem());
+    reader.read("name", name);
+    Json answers = Json::array();
+    const nlohmann::json* list = reader.find("answers");
+    if (!list || !list->is_array()) throw Error("answers: expected a list");
+    for (const nlohmann::json& one : *list) {
+      const JsonReader answer(one, fmt::format("answers[{}]", answers.size()));
+      std::string lesson;
+      std::uint32_t card = 0, condition = 0;
+      bool is_right = false;
+      answer.read("lesson", lesson);
+      answer.read("card", card, 1U, 100U);
+      answer.read("condition", condition, 0U, 100U);
+      answer.read("right", is_right);
+      answers.push_back({{"lesson", lesson}, {"card", card}, {"condition", condition}, {"right", is_right}});
+    }
+    return {{"name", name}, {"answers", answers}};
+  } catch (const std::exception& error) {
+    throw Error("{}: {}", utf8(path), error.what());
+  }
+}
+
+}  // namespace
+
+std::string lesson_page(const Lesson& lesson, EngineOptions options, LessonMedium medium) {
+  Json cards = Json::array();
+  CardRunner runner(lesson, std::move(options));
+  for (std::size_t i = 0; i < lesson.cards.size(); ++i) {
+    runner.open_next();
+    cards.push_back(describe_card(runner));
+  }
+  return exporting::encode_page({.kind = medium == LessonMedium::Paper ? "worksheet" : "lesson",
+                                 .title = lesson.title,
+                                 .language = lesson.languages.contains(lesson.language) ? lesson.language : "en",
+                                 .data = {{"file", utf8(lesson.path.filename())},
+                                          {"title", lesson.title},
+                                          {"summary", lesson.summary},
+                                          {"minutes", lesson.minutes},
+                                          {"cards", cards}}});
+}
+
+std::string results_page(std::span<const std::filesystem::path> files) {
+  Json list = Json::array();
+  for (const std::filesystem::path& file : files) list.push_back(read_results(file));
+  return exporting::encode_page(
+      {.kind = "results", .title = "Headlight: results of lessons", .language = "en", .data = {{"files", list}}});
+}
+
+}  // namespace headlight::app
