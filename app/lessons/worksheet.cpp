@@ -202,7 +202,7 @@ std::string worksheet_pdf(const Lesson& lesson, EngineOptions options, bool has_
   for (std::size_t i = 0; i < lesson.cards.size(); ++i) {
     runner.open_next();
     const LessonCard& card = lesson.cards[i];
-    const std::vector<ObservedCondition> conditions = runner.observe_conditions();
+    const std::vector<ObservedCondition> conditions = runner.observe_conditions(runner.card().done);
     const std::optional<Grid> grid = grid_of(runner);
     paper.skip(18.0F);
     paper.expect(5.0F * kCellHeight);
