@@ -64,6 +64,7 @@ int run_view(ViewFlags& flags) {
   if (loaded.warning) std::cerr << "headlight: " << one_line(*loaded.warning) << '\n';
   options.settings = std::move(loaded.settings);
   if (!options.warning) options.warning = std::move(loaded.warning);
+  if (!options.warning && !loaded.note.empty()) options.warning = std::move(loaded.note);
   State& state = options.settings.state;
   if (flags.is_fresh) state = {};
   bool is_first = flags.is_fresh || !loaded.has_state;

@@ -13,6 +13,7 @@ namespace {
 using exporting::Json;
 
 constexpr std::uint32_t kMaxPageCells = 64;  // of an edge of a map
+constexpr std::uint32_t kMaxStepCells = 16;  // likewise of the matrices beside it
 constexpr JsonLimits kResultLimits{.bytes = std::size_t{8} << 20, .values = 2'000'000, .depth = 8};
 /// The views beside which a card's page shows weights, of which they say something.
 constexpr std::array<std::string_view, 6> kViewsOfWeights = {"steps", "lines", "text", "model", "neuron", "block"};
@@ -33,32 +34,53 @@ std::vector<std::string> names_along(Axis axis, const EngineResult& result, cons
   return names;
 }
 
-/// Returns the query of what a card shows: the map on screen, the outlined matrix, or weights; none: something else.
-std::optional<TileQuery> map_query(const CardRunner& runner) {
+/// Is a matrix of the card blank until its task is completed?
+bool is_hidden(const LessonCard& card, QuantityId id) {
+  return card.conceals && (!card.conceals_from || quantity(id).stage >= *card.conceals_from);
+}
+
+/// Returns the queries of what a card shows: the map on screen, the outlined matrix, or weights; then, beside Steps, what is
+/// computed with. Empty: it shows something else.
+std::vector<TileQuery> map_queries(const CardRunner& runner) {
+  using attention::Stage;
   const State& state = runner.state();
+  const LessonCard& card = runner.card();
   const bool is_head = state.view.tab == kHeadView;
   if (state.selection.mean != HeadMean::None || (!is_head && !std::ranges::count(kViewsOfWeights, state.view.tab)))
     return {};
-  TileQuery query{.quantity = attention::Stage::Weights, .block = state.selection.block, .batch = state.selection.batch};
-  if (is_head) query.quantity = state.view.heatmap_stage;
-  if (const auto matrix = find_quantity(runner.card().matrix); !is_head && matrix) query.quantity = *matrix;
-  const Quantity& shown = quantity(query.quantity);
-  if (shown.scope == Scope::Head) query.head = state.selection.head;
-  const auto shape = runner.result().shapes.find(query.block);
-  const auto extent = shape == runner.result().shapes.end() ? std::nullopt : shown.shape(shape->second);
-  if (!extent || extent->rows > kMaxPageCells || extent->columns > kMaxPageCells) return {};
-  query.rows = extent->rows;
-  query.columns = extent->columns;
-  return is_inside(query, runner.result().shapes) ? std::optional(query) : std::nullopt;
+  std::vector<QuantityId> shown = {is_head ? state.view.heatmap_stage : QuantityId(Stage::Weights)};
+  if (const auto matrix = find_quantity(card.matrix); !is_head && matrix) shown = {*matrix};
+  if (state.view.tab == "steps") {
+    for (const QuantityId id : {Stage::Q, Stage::K, Stage::V, Stage::Scaled, Stage::Weights, Stage::Heads}) {
+      if (id != shown.front() && !is_hidden(card, id)) shown.push_back(id);
+    }
+  }
+  std::vector<TileQuery> queries;
+  const auto shape = runner.result().shapes.find(state.selection.block);
+  if (shape == runner.result().shapes.end()) return queries;
+  for (const QuantityId id : shown) {
+    const auto extent = quantity(id).shape(shape->second);
+    const std::uint32_t most = id == shown.front() ? kMaxPageCells : kMaxStepCells;
+    if (!extent || extent->rows > most || extent->columns > most) continue;
+    const TileQuery query{.quantity = id,
+                          .block = state.selection.block,
+                          .batch = state.selection.batch,
+                          .head = quantity(id).scope == Scope::Head ? state.selection.head : 0,
+                          .rows = extent->rows,
+                          .columns = extent->columns};
+    if (is_inside(query, runner.result().shapes)) queries.push_back(query);
+  }
+  return queries;
 }
 
 Json describe_map(const CardRunner& runner, const TileQuery& query, const attention::Tile& tile) {
   const Quantity& shown = quantity(query.quantity);
-  const bool has_head = shown.scope == Scope::Head;
+  const bool has_head = shown.scope == Scope::Head && !runner.card().is_nameless;
   return {{"title", shown.title},
           {"kind", model::to_string(query.block.kind)},
-          {"layer", query.block.layer.value},
+          {"layer", runner.card().is_nameless ? Json() : Json(query.block.layer.value)},
           {"head", has_head ? Json(query.head) : Json()},
+          {"conceals", is_hidden(runner.card(), query.quantity)},
           {"rowTitle", to_string(shown.rows)},
           {"columnTitle", to_string(shown.columns)},
           {"rows", names_along(shown.rows, runner.result(), query, query.row, query.rows)},
@@ -98,8 +120,8 @@ Json describe_card(CardRunner& runner) {
   const LessonCard& card = runner.card();
   Json described = {{"title", card.title},   {"text", card.paragraphs},    {"task", card.task},
                     {"reveal", card.reveal}, {"conceals", card.conceals},  {"view", runner.state().view.tab},
-                    {"isLive", false},       {"questions", Json::array()}, {"map", nullptr}};
-  const std::vector<ObservedCondition> conditions = runner.observe_conditions();
+                    {"isLive", false},       {"questions", Json::array()}, {"maps", Json::array()}};
+  const std::vector<ObservedCondition> conditions = runner.observe_conditions(card.done);
   for (std::size_t i = 0; i < conditions.size(); ++i) {
     Json question = describe_question(runner, card.done[i], conditions[i].wanted);
     if (question.is_null()) {
@@ -109,13 +131,14 @@ Json describe_card(CardRunner& runner) {
     }
   }
   if (card.image) described["image"] = "data:image/png;base64," + exporting::base64(exporting::encode_png(*card.image));
-  const std::optional<TileQuery> map = map_query(runner);
-  std::vector<Query> queries;
-  if (map) queries.emplace_back(*map);
+  const std::vector<TileQuery> maps = map_queries(runner);
+  std::vector<Query> queries(maps.begin(), maps.end());
   if (card.numbers) queries.emplace_back(card.numbers->query);
   if (!queries.empty()) runner.ask(std::move(queries));
   const EngineResult& result = runner.result();
-  if (const attention::Tile* tile = map ? result.tile(*map) : nullptr) described["map"] = describe_map(runner, *map, *tile);
+  for (const TileQuery& map : maps) {
+    if (const attention::Tile* tile = result.tile(map)) described["maps"].push_back(describe_map(runner, map, *tile));
+  }
   const attention::Tile* tile = card.numbers ? result.tile(card.numbers->query) : nullptr;
   if (tile && tile->values.size() == card.numbers->values.size()) {
     described["numbers"] = describe_map(runner, card.numbers->query, *tile);

@@ -266,7 +266,8 @@ void draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode
                        const chart::Rect& clip, std::uint32_t place) {
   const shell::Theme& theme = frame.ui.theme();
   const ShownTile shown = find_tile(frame, node_query(frame, subject, node, area.size));
-  if (!shown.tile || shown.tile->values.empty()) return fill_rect(area, theme.missing);
+  const bool is_hidden = frame.transient.aim.hides(node.stage);
+  if (is_hidden || !shown.tile || shown.tile->values.empty()) return fill_rect(area, theme.missing);
   shell::HeatmapImage image = heatmap_of(shown, place, theme);
   color_matrix(frame, image, shown);
   image.area = area;

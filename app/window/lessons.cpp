@@ -85,6 +85,16 @@ void Lessons::begin_card() {
   }
 }
 
+void Lessons::observe(std::vector<Query>& queries) {
+  if (!player_.observe(desk_.state, desk_.result, queries, desk_.settings.lessons)) return;
+  if (player_.wants_try()) desk_.post([this] { reopen(); });
+  desk_.ui.request_redraw(2);
+}
+
+void Lessons::reopen() {
+  change([&](State& state) { return player_.reopen(state, desk_.settings.lessons); });
+}
+
 void Lessons::begin_frame() {
   point();
   if (!is_playing() || desk_.now_s < next_look_s_) return;
@@ -145,7 +155,7 @@ void Lessons::take(const LessonChoice& choice) {
     case What::GoBack:
       return go_back();
     case What::Reopen:
-      return change([&](State& state) { return player_.reopen(state); });
+      return reopen();
     case What::Answer:
       player_.answer(choice.condition, choice.answer);
       break;

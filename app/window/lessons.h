@@ -30,6 +30,8 @@ class Lessons final : public Feature {
   void go_on();
   void go_back();
 
+  /// Called once a frame, after input: counts what is done on the open card.
+  void observe(std::vector<Query>& queries);
   /// Takes what the card points at, and looks whether its file has changed.
   void begin_frame() override;
   double redraw_after_s() const override;
@@ -45,6 +47,7 @@ class Lessons final : public Feature {
   /// Makes room for the panel.
   void show_panel();
   void play(std::size_t index, bool restarts);
+  void reopen();
   /// Changes the state as `change` does, which returns one line where it can't.
   template <typename Change>
   void change(Change&& change);

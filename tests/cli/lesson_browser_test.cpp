@@ -19,8 +19,9 @@ namespace {
 
 constexpr const char* kHostile = "<b>x</b></script><img src=x onerror=\"document.title='out'\">";
 
-Json map() {
-  return {{"title", "attention weights"},
+Json map(bool conceals) {
+  return {{"conceals", conceals},
+          {"title", "attention weights"},
           {"kind", "encoder"},
           {"layer", 0},
           {"head", 0},
@@ -47,7 +48,7 @@ Json card(const char* title, Json question, bool conceals = false) {
           {"view", "head"},
           {"isLive", false},
           {"questions", {asked}},
-          {"map", map()}};
+          {"maps", Json::array({map(conceals)})}};
 }
 
 Json lesson() {

@@ -56,7 +56,7 @@ TEST_SUITE("cpu") {
     REQUIRE(card["questions"].size() == 3);
     CHECK(card["questions"][0]["right"] == json({2, 1}));
     CHECK(card["questions"][1]["right"] == 1);
-    const json& map = card["map"];
+    const json& map = card["maps"][0];
     CHECK(map["rows"] == json({"The", "cat", "sat", "on", "the", "mat."}));
     CHECK(map["values"].size() == 36);
     CHECK(card["questions"][2]["right"] == map["values"][6]);
@@ -65,7 +65,7 @@ TEST_SUITE("cpu") {
     CHECK(data["cards"][1]["isLive"] == true);  // waits for a setting of the window
     CHECK(data["cards"][1]["numbers"]["values"].size() == 2);
     CHECK(data["cards"][1]["numbers"]["verdict"].get<std::string>().find("agree") != std::string::npos);
-    CHECK(data["cards"][2]["map"]["title"] == "attention weights");  // beside the view Steps
+    CHECK(data["cards"][2]["maps"][0]["title"] == "attention weights");  // beside the view Steps
   }
 
   TEST_CASE("a page has nothing from elsewhere, and no text of a lesson leaves its place") {

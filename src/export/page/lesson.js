@@ -117,21 +117,20 @@ const isOfMap = (question) => question.kind === "click" || question.kind === "dr
 
 /// Can the page ask all of a card's questions, so that it completes the task?
 function canAsk(card) {
-  return !card.isLive && card.questions.length > 0 && card.questions.every((question) => !isOfMap(question) || card.map);
+  return !card.isLive && card.questions.length > 0 && card.questions.every((question) => !isOfMap(question) || card.maps.length > 0);
 }
 
 function cardView(card, index) {
   const words = make("div", {class: "words"}, rich("h2", `${index + 1}  ${card.title}`), ...card.text.map((text) => rich("p", text)));
   const maps = make("div", {class: "maps"}), section = make("section", {class: "card", hidden: true}, words, maps);
   const state = {section, isAsked: canAsk(card), isDone: !card.task, isMissed: false, later: () => {}};
-  const draw = (isBlank) => {
-    maps.replaceChildren();
-    if (card.map) maps.append(mapTable(card.map, {blank: isBlank}));
-    if (isBlank && card.map) maps.append(make("p", {class: "note"}, W.concealed));
-    if (card.numbers && !isBlank) maps.append(numbersTable(card.numbers));
+  const draw = (isAnswered) => {
+    maps.replaceChildren(...card.maps.map((map) => mapTable(map, {blank: map.conceals && !isAnswered})));
+    if (!isAnswered && card.maps.some((map) => map.conceals)) maps.append(make("p", {class: "note"}, W.concealed));
+    if (card.numbers && (isAnswered || !card.conceals)) maps.append(numbersTable(card.numbers));
   };
-  draw(card.conceals);
-  if (!card.map && !card.numbers && card.view !== "head") words.append(make("p", {class: "note"}, `${W.view} ${card.view}`));
+  draw(false);
+  if (!card.maps.length && !card.numbers && card.view !== "head") words.append(make("p", {class: "note"}, `${W.view} ${card.view}`));
   if (card.image) words.append(make("img", {src: card.image, alt: ""}));
   if (!card.task) return state;
   words.append(rich("p", card.task, {class: "task"}));
@@ -140,7 +139,7 @@ function cardView(card, index) {
     state.isDone = true;
     section.classList.add("done");
     reveal.hidden = false;
-    if (card.conceals) draw(false);
+    if (card.conceals) draw(true);
     if (says) reveal.prepend(make("p", {class: "good"}, says));
     state.later();
   };
@@ -236,7 +235,7 @@ function answerOnPaper(question) {
   const text = {
     choice: () => question.options[question.right],
     order: () => question.options.join(" → "),
-    number: () => `${question.label}: ${Number(question.right.toPrecision(4))}`,
+    number: () => `${question.label}: ${String(Number(question.right.toPrecision(4))).replace(".", W.point)}`,
     explain: () => question.answer.join(" "),
     row_by_hand: () => question.right.map((value) => shown(value, 3)).join("   "),
     click: () => `${W.row} ${question.right[0]}, ${W.column} ${question.right[1]}`,
@@ -259,8 +258,8 @@ function showWorksheet() {
       ...card.text.filter((text) => !givesAway(text, known)).map((text) => rich("p", text)), rich("p", card.task, {class: "task"}));
     const answer = make("section", {class: "sheet"}, rich("h2", number + card.title));
     if (card.image) sheet.append(make("img", {src: card.image, alt: ""}));
-    const blank = card.conceals || card.questions.some((question) => question.kind === "draw");
-    if (card.map) sheet.append(mapTable(card.map, {blank}));
+    const isBlank = (map) => map.conceals || card.questions.some((question) => question.kind === "draw");
+    sheet.append(...card.maps.map((map) => mapTable(map, {blank: isBlank(map)})));
     card.questions.forEach((question, i) => {
       sheet.append(questionOnPaper(question, 7 * index + i));
       answer.append(answerOnPaper(question));
@@ -268,7 +267,7 @@ function showWorksheet() {
     });
     const clicked = card.questions.find((question) => question.kind === "click");
     answer.append(...card.reveal.map((text) => rich("p", text)));
-    if (card.map && (blank || clicked)) answer.append(mapTable(card.map, {marked: clicked ? clicked.right : null}));
+    answer.append(...card.maps.filter((map) => isBlank(map) || clicked).map((map) => mapTable(map, {marked: clicked ? clicked.right : null})));
     main.append(sheet);
     answers.append(answer);
   });

@@ -55,7 +55,7 @@ function shuffled(count, seed) {
 }
 
 const named = (index, name) => (name ? `${index} ${name}` : `${index}`);
-const shown = (value, decimals) => (value === null ? "–" : value.toFixed(decimals).replace(/^-(0(\.0*)?)$/, "$1"));
+const shown = (value, decimals) => (value === null ? "–" : value.toFixed(decimals).replace(/^-(0(\.0*)?)$/, "$1").replace(".", W.point));
 
 /// Colours a cell by its share of the map's largest number; ink that is read on it.
 function paint(cell, value, largest, isSigned) {
@@ -71,8 +71,8 @@ function paint(cell, value, largest, isSigned) {
 }
 
 function mapTitle(map) {
-  const head = map.head === null ? "" : `, ${W.head} ${map.head}`;
-  return `${map.title}: ${map.kind}, ${W.layer} ${map.layer}${head}`;
+  const layer = map.layer === null ? "" : `, ${W.layer} ${map.layer}`, head = map.head === null ? "" : `, ${W.head} ${map.head}`;
+  return `${map.title}: ${map.kind}${layer}${head}`;
 }
 
 /// The scale of a map's colours, with its ends.

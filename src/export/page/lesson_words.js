@@ -2,7 +2,7 @@
 const WORDS = {
   en: {
     theme: "Light / dark", minutes: "min", of: "of", back: "Back", next: "Next", skip: "Skip", finish: "Finish", again: "Once more", check: "Check",
-    right: "Right", rightAre: "Right", row: "row", column: "column", layer: "layer", head: "head", up: "Up", down: "Down",
+    right: "Right", rightAre: "Right", row: "row", column: "column", layer: "layer", head: "head", point: ".", up: "Up", down: "Down",
     order: "Put them in order: with the buttons, or Alt and an arrow key.", pick: "Choose a cell: click it, or go to it by the arrow keys and press Enter.",
     draw: "Paint the map: a click or Enter makes a cell darker, then empty again; 0 to 3 set it.", overlap: "overlap", firstTry: "right at the first try",
     write: "Write at least 20 letters.", compare: "Compare", had: "I had it", partly: "Partly", notYet: "Not yet", number: "That is no number.",
@@ -13,7 +13,7 @@ const WORDS = {
   },
   de: {
     theme: "Hell / dunkel", minutes: "min", of: "von", back: "Zurück", next: "Weiter", skip: "Überspringen", finish: "Fertig", again: "Noch einmal", check: "Prüfen",
-    right: "Richtig", rightAre: "Richtig", row: "Zeile", column: "Spalte", layer: "Schicht", head: "Kopf", up: "Nach oben", down: "Nach unten",
+    right: "Richtig", rightAre: "Richtig", row: "Zeile", column: "Spalte", layer: "Schicht", head: "Head", point: ",", up: "Nach oben", down: "Nach unten",
     order: "In die richtige Reihenfolge bringen: mit den Knöpfen oder Alt und einer Pfeiltaste.", pick: "Eine Zelle wählen: anklicken, oder mit den Pfeiltasten hingehen und Enter drücken.",
     draw: "Die Karte malen: ein Klick oder Enter macht eine Zelle dunkler, dann wieder leer; 0 bis 3 setzen sie.", overlap: "Überdeckung", firstTry: "beim ersten Versuch richtig",
     write: "Mindestens 20 Buchstaben schreiben.", compare: "Vergleichen", had: "Hatte ich", partly: "Teilweise", notYet: "Noch nicht", number: "Das ist keine Zahl.",
