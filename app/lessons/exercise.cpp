@@ -246,9 +246,8 @@ ExerciseVerdict check_exercise(const Exercise& exercise, const model::Safetensor
         std::ranges::any_of(meant, [&](Stage one) { return agree(given.values, find(right, one)->values); });
     if (!is_right) {
       const std::string reason = reason_of(exercise, right, stage, array, given);
-      verdict.says = verdict.right.empty() ? fmt::format("Your {} isn't right: {}.", name->first, reason)
-                                           : fmt::format("Your {} {} right, your {} isn't: {}.", listed(verdict.right),
-                                                         verdict.right.size() == 1 ? "is" : "are", name->first, reason);
+      verdict.says = fmt::format("Wrong: {} \u2013 {}.", name->first, reason);
+      if (!verdict.right.empty()) verdict.says = fmt::format("Right: {}. {}", listed(verdict.right), verdict.says);
       return verdict;
     }
     verdict.right.push_back(name->first);
@@ -256,7 +255,7 @@ ExerciseVerdict check_exercise(const Exercise& exercise, const model::Safetensor
   verdict.wrong.clear();
   verdict.is_passed = verdict.right.back() == result;
   verdict.says = verdict.is_passed
-                     ? fmt::format("Right: {} agree with {} within {:g}.", listed(verdict.right), exercise.preset, kWithin)
+                     ? fmt::format("Right: {}, within {:g} of {}.", listed(verdict.right), kWithin, exercise.preset)
                      : fmt::format("Right so far: {}. Give {} too.", listed(verdict.right), result);
   return verdict;
 }

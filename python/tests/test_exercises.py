@@ -85,9 +85,9 @@ class Exercises(unittest.TestCase):
         leaking = solved(one, merge=lambda heads: heads)
         self.assertRegex(
             repr(one.check(scores=leaking["scores"], merged=leaking["merged"])),
-            "^Your scores is right, your merged isn't: heads were merged without transposing back",
+            "^Right: scores. Wrong: merged \u2013 heads were merged without transposing back",
         )
-        self.assertRegex(one.check(leaking["output"]).text, "^Your output isn't right: heads were merged without transposing back")
+        self.assertRegex(one.check(leaking["output"]).text, "^Wrong: output \u2013 heads were merged without transposing back")
         self.assertIn("weren't divided", one.check(weights=solved(one, scale=1.0)["weights"]).text)
         self.assertIn("the mask is missing", one.check(solved(one, mask=np.True_)["output"]).text)
         by_width = solved(one, scale=1.0 / math.sqrt(one.inputs["x"].shape[-1]))

@@ -154,9 +154,9 @@ TEST_SUITE("gpu") {
       ui.settle();
       return ui.window().notice().text;
     };
-    CHECK(drop(0.5F).starts_with("Your merged isn't right: 1 of 32 numbers differ"));
+    CHECK(drop(0.5F).starts_with("Wrong: merged \u2013 1 of 32 numbers differ"));
     CHECK(ui.sees("lesson.task"));
-    CHECK(drop(0.0F) == "Right: merged agree with notebook-004 within 1e-05.");
+    CHECK(drop(0.0F) == "Right: merged, within 1e-05 of notebook-004.");
     CHECK(ui.sees("lesson.task.done"));
     unsetenv("XDG_STATE_HOME");
   }

@@ -110,21 +110,21 @@ TEST_SUITE("cpu") {
     const Arrays merged = by("001/task", "heads were merged without transposing back");
     CHECK(says("001/task",
                {{"weights", right.at("weights")}, {"scores", right.at("masked")}, {"merged", merged.at("merged")}}) ==
-          "Your scores and weights are right, your merged isn't: heads were merged without transposing back: transpose "
+          "Right: scores and weights. Wrong: merged \u2013 heads were merged without transposing back: transpose "
           "tokens and "
           "heads first, then reshape.");
-    CHECK(says("001/task", {{"output", merged.at("output")}}).starts_with("Your output isn't right: heads were merged"));
-    CHECK(says("001/task", {{"output", right.at("merged")}}) == "Your output isn't right: these are the numbers of merged.");
+    CHECK(says("001/task", {{"output", merged.at("output")}}).starts_with("Wrong: output \u2013 heads were merged"));
+    CHECK(says("001/task", {{"output", right.at("merged")}}) == "Wrong: output \u2013 these are the numbers of merged.");
     CHECK(says("001/task", {{"q", right.at("q")}, {"weights", right.at("weights")}}) ==
           "Right so far: q and weights. Give output too.");
     CHECK(says("001/task", by("001/task", "scores weren't divided"))
-              .ends_with("your scaled isn't: scores weren't divided by \u221Ad_k."));
+              .ends_with("Wrong: scaled \u2013 scores weren't divided by \u221Ad_k."));
     CHECK(says("001/attention", {{"output", arrays_of(stages_of(exercise("001/attention"))).at("merged")}}) ==
-          "Right: merged agree with notebook-001 within 1e-05.");
+          "Right: merged, within 1e-05 of notebook-001.");
     Arrays odd = {{"weights", right.at("weights")}};
     odd.at("weights").values[7] += 0.5F;
     CHECK(says("001/task", odd)
-              .starts_with("Your weights isn't right: 1 of 200 numbers differ, the first at [0, 0, 1, 2]: 0.5 instead of"));
+              .starts_with("Wrong: weights \u2013 1 of 200 numbers differ, the first at [0, 0, 1, 2]: 0.5 instead of"));
   }
 
   TEST_CASE("wrong shapes, NaN and other names are one clear line") {

@@ -90,7 +90,8 @@ TEST_SUITE("cpu") {
       return refusal.substr(std::min(place.size(), refusal.size()));
     };
     CHECK(refusal_of_condition({{"equals", 1}}) ==
-          ": expected one of field, cell, largest_key, metric, probability, loss, choice, number, click, exercise");
+          ": expected one of field, cell, offset, largest_key, metric, probability, loss, exercise, choice, number, click, "
+          "order, explain, draw, arrows, row_by_hand");
     CHECK(refusal_of_condition({{"exercise", "001/tsak"}}) == ".exercise: there is no exercise '001/tsak'");
     CHECK(refusal_of_condition({{"cell", {{"rwo", 1}}}, {"at_least", 1}}) == ".cell.rwo: no such member");
     CHECK(

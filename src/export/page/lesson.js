@@ -205,13 +205,13 @@ function showLesson() {
 function answersOf(question) {
   if (question.kind === "choice") return [question.options[question.right]];
   const numbers = question.kind === "number" ? [question.right] : question.kind === "row_by_hand" ? question.right : [];
-  return numbers.flatMap((value) => [String(value), ...[1, 2, 3, 4].map((digits) => value.toFixed(digits))]);
+  return numbers.flatMap((value) => [String(value), ...[1, 2, 3, 4].map((digits) => value.toFixed(digits))]).map((text) => text.replace(".", W.point));
 }
 
 function givesAway(text, answers) {
   return answers.some((answer) => {
     const escaped = answer.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-    return new RegExp(`(^|[^\\p{L}\\p{N}.])${escaped}($|[^\\p{L}\\p{N}])`, "iu").test(text);
+    return new RegExp(`(^|[^\\p{L}\\p{N}.,])${escaped}($|[^\\p{L}\\p{N}])`, "iu").test(text);
   });
 }
 

@@ -83,7 +83,7 @@ function legend(largest, isSigned) {
     return cell.style.background || "transparent";
   });
   const ramp = make("span", {class: "ramp", style: `background:linear-gradient(to right,${steps.join(",")})`});
-  return make("span", {class: "note"}, isSigned ? shown(-largest, 2) : "0", ramp, shown(largest, 2));
+  return make("span", {class: "note legend"}, isSigned ? shown(-largest, 2) : "0", ramp, shown(largest, 2));
 }
 
 const DENSE = 14;
