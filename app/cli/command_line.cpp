@@ -222,6 +222,7 @@ std::vector<Subcommand> add_commands(CLI::App& app) {
       add_info_command(app),      add_models_command(app),     add_tokenize_command(app),     add_detokenize_command(app),
       add_translate_command(app), add_generate_command(app),   add_evaluate_command(app),     add_devices_command(app),
       add_check_command(app),     add_survey_command(app),     add_check_lesson_command(app), add_worksheet_command(app),
+      add_results_command(app),
   };
   for (const Subcommand& command : commands) {
     take_over(*command.app);

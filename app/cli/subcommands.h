@@ -36,6 +36,8 @@ Subcommand add_survey_command(CLI::App& app);
 Subcommand add_check_lesson_command(CLI::App& app);
 /// headlight worksheet: a lesson for paper.
 Subcommand add_worksheet_command(CLI::App& app);
+/// headlight results: a page about answers to lessons.
+Subcommand add_results_command(CLI::App& app);
 /// headlight evaluate bleu|perplexity|heads: scores of a model over whole files.
 Subcommand add_evaluate_command(CLI::App& app);
 /// headlight evaluate bleu: how near translations come to human ones.

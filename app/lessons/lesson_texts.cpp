@@ -13,7 +13,8 @@ namespace {
 using nlohmann::json;
 
 /// Members of lessons, cards and conditions that have no texts of the lesson.
-const std::set<std::string> kNoTexts = {"opens", "numbers", "claims", "try", "second_text", "image", "control", "matrix"};
+const std::set<std::string> kNoTexts = {"opens", "numbers", "claims", "try",        "second_text",
+                                        "image", "control", "matrix", "row_by_hand"};
 
 bool is_text(const json& value) {
   return value.is_string() ||
