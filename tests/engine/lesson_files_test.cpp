@@ -107,7 +107,9 @@ TEST_SUITE("cpu") {
       return refusal.substr(std::min(place.size(), refusal.size()));
     };
     CHECK(refusal_of_condition({{"equals", 1}}) ==
-          ": expected one of field, cell, largest_key, metric, probability, loss, choice, number, click");
+          ": expected one of field, cell, offset, largest_key, metric, probability, loss, choice, number, click, order, "
+          "explain, "
+          "draw, arrows, row_by_hand");
     CHECK(refusal_of_condition({{"cell", {{"rwo", 1}}}, {"at_least", 1}}) == ".cell.rwo: no such member");
     CHECK(
         refusal_of_condition({{"cell", {{"row", -1}}}, {"at_least", 1}}).starts_with(".cell.row: expected a whole number"));
