@@ -58,7 +58,7 @@ int run_page(const LessonFlags& flags) {
 int run_results(const LessonFlags& flags) {
   expect_html(flags.out);
   if (flags.files.empty()) throw UsageError("name files that headlight view --results wrote");
-  write_page(flags.out, results_page(flags.files));
+  write_page(flags.out, results_page(flags.files, read_lessons(lesson_folders(), flags.language)));
   return 0;
 }
 
@@ -102,7 +102,9 @@ Subcommand add_worksheet_command(CLI::App& app) {
 
 Subcommand add_results_command(CLI::App& app) {
   const auto [command, flags, made] = begin_subcommand(app, "results", run_results);
-  FlagGroup(*command, "Results").add_arguments("files", "FILE", "files that `headlight view --results` wrote", flags->files);
+  const FlagGroup group(*command, "Results");
+  group.add_arguments("files", "FILE", "files that `headlight view --results` wrote", flags->files);
+  group.take("--language", "LANG", "titles of lessons in this language, two letters, where they have it", flags->language);
   add_out_flag(*command, *flags);
   return made;
 }

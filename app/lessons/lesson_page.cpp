@@ -2,7 +2,7 @@
 
 #include "app/lessons/card_runner.h"
 #include "app/lessons/printed_numbers.h"
-#include "app/state/json_reader.h"
+#include "app/lessons/results.h"
 #include "app/state/view_choices.h"
 #include "export/lesson_page.h"
 #include "export/markup.h"
@@ -14,7 +14,6 @@ using exporting::Json;
 
 constexpr std::uint32_t kMaxPageCells = 64;  // of an edge of a map
 constexpr std::uint32_t kMaxStepCells = 16;  // likewise of the matrices beside it
-constexpr JsonLimits kResultLimits{.bytes = std::size_t{8} << 20, .values = 2'000'000, .depth = 8};
 /// The views beside which a card's page shows weights, of which they say something.
 constexpr std::array<std::string_view, 6> kViewsOfWeights = {"steps", "lines", "text", "model", "neuron", "block"};
 /// Questions that a page or a sheet of paper can ask.
@@ -150,36 +149,6 @@ Json describe_card(CardRunner& runner) {
   return described;
 }
 
-Json read_results(const std::filesystem::path& path) {
-  const nlohmann::json value = read_json(path, kResultLimits);
-  try {
-    if (!value.is_object() || !value.contains("headlight_results"))
-      throw Error("no results of lessons: it has no member \"headlight_results\"");
-    const JsonReader reader(value, "");
-    std::uint32_t version = 0;
-    reader.read("headlight_results", version, 1U, 1U);
-    std::string name = utf8(path.stem());
-    reader.read("name", name);
-    Json answers = Json::array();
-    const nlohmann::json* list = reader.find("answers");
-    if (!list || !list->is_array()) throw Error("answers: expected a list");
-    for (const nlohmann::json& one : *list) {
-      const JsonReader answer(one, fmt::format("answers[{}]", answers.size()));
-      std::string lesson;
-      std::uint32_t card = 0, condition = 0;
-      bool is_right = false;
-      answer.read("lesson", lesson);
-      answer.read("card", card, 1U, 100U);
-      answer.read("condition", condition, 0U, 100U);
-      answer.read("right", is_right);
-      answers.push_back({{"lesson", lesson}, {"card", card}, {"condition", condition}, {"right", is_right}});
-    }
-    return {{"name", name}, {"answers", answers}};
-  } catch (const std::exception& error) {
-    throw Error("{}: {}", utf8(path), error.what());
-  }
-}
-
 }  // namespace
 
 std::string lesson_page(const Lesson& lesson, EngineOptions options, LessonMedium medium) {
@@ -199,11 +168,22 @@ std::string lesson_page(const Lesson& lesson, EngineOptions options, LessonMediu
                                           {"cards", cards}}});
 }
 
-std::string results_page(std::span<const std::filesystem::path> files) {
-  Json list = Json::array();
-  for (const std::filesystem::path& file : files) list.push_back(read_results(file));
-  return exporting::encode_page(
-      {.kind = "results", .title = "Headlight: results of lessons", .language = "en", .data = {{"files", list}}});
+std::string results_page(std::span<const std::filesystem::path> files, const LessonList& lessons) {
+  Json list = Json::array(), titles = Json::object();
+  for (const std::filesystem::path& file : files) {
+    const LessonResults results = read_results(file);
+    Json answers = Json::array();
+    for (const LessonResults::Answer& answer : results.answers) {
+      answers.push_back(
+          {{"lesson", answer.lesson}, {"card", answer.card}, {"condition", answer.condition}, {"right", answer.is_right}});
+      if (const Lesson* lesson = lessons.find(answer.lesson)) titles[answer.lesson] = lesson->title;
+    }
+    list.push_back({{"name", results.name.empty() ? utf8(file.stem()) : results.name}, {"answers", std::move(answers)}});
+  }
+  return exporting::encode_page({.kind = "results",
+                                 .title = "Headlight: results of lessons",
+                                 .language = "en",
+                                 .data = {{"files", std::move(list)}, {"titles", std::move(titles)}}});
 }
 
 }  // namespace headlight::app

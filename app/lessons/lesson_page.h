@@ -4,7 +4,7 @@
 #include <span>
 
 #include "app/engine/engine.h"
-#include "app/lessons/lesson.h"
+#include "app/lessons/lesson_list.h"
 
 namespace headlight::app {
 
@@ -18,7 +18,7 @@ enum class LessonMedium : std::uint8_t {
 std::string lesson_page(const Lesson& lesson, EngineOptions options, LessonMedium medium);
 
 /// Returns a page for the teacher: of files that `headlight view --results` wrote, who was right at the first try on which
-/// card. Throws Error in one line that names the file.
-std::string results_page(std::span<const std::filesystem::path> files);
+/// card. `lessons`: for titles; those of other lessons are their ids. Throws Error in one line that names the file.
+std::string results_page(std::span<const std::filesystem::path> files, const LessonList& lessons);
 
 }  // namespace headlight::app

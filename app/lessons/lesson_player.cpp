@@ -317,13 +317,13 @@ bool LessonPlayer::reload(State& state, std::string& trouble) {
 }
 
 void LessonPlayer::count_answer(std::size_t condition, const json& given, bool is_right, CardMark& mark) {
-  answers_.push_back({{"lesson", played().id},
-                      {"card", card_ + 1},
-                      {"condition", condition},
-                      {"try", attempts_[card_]},
-                      {"seed", seed()},
-                      {"right", is_right},
-                      {"answer", given}});
+  answers_.push_back({.lesson = played().id,
+                      .card = static_cast<std::uint32_t>(card_ + 1),
+                      .condition = static_cast<std::uint32_t>(condition),
+                      .attempt = attempts_[card_],
+                      .seed = seed(),
+                      .is_right = is_right,
+                      .answer = given});
   if (is_right) return;
   constexpr std::uint32_t kAfter = 4;  // three further cards, and the next one
   ++mark.wrong;
@@ -352,13 +352,15 @@ bool LessonPlayer::observe(const State& state, const EngineResult& result, std::
     if (is_first) standing.counted = given;
     if (observation.is_answer && standing.observed.is_known && given != standing.counted) {
       standing.counted = given;
+      has_news = true;
       count_answer(i, given, standing.observed.is_met, progress.marks[played().id][static_cast<std::uint32_t>(card_)]);
     }
     has_news = has_news || was_wrong != standing.is_answered_wrong();
     is_done = is_done && standing.observed.is_met;
   }
   if (!is_done) return has_news;
-  CardMark& mark = progress.marks[played().id][static_cast<std::uint32_t>(card_)];
+  std::map<std::uint32_t, CardMark>& marks = progress.marks[played().id];
+  CardMark& mark = marks[static_cast<std::uint32_t>(card_)];
   for (std::size_t i = 0; i < standings_.size(); ++i) {
     if (!card().done[i].subject.observation->is_answer) count_answer(i, standings_[i].observed.value, true, mark);
   }
@@ -367,7 +369,11 @@ bool LessonPlayer::observe(const State& state, const EngineResult& result, std::
   if (wants_try_) return true;
   is_card_done_ = true;
   if (!has_missed_) mark.is_due = false;
-  if (card().is_check) progress.completed.insert(played().id);
+  bool is_passed = card().is_check;
+  for (std::uint32_t i = 0; i < played().cards.size(); ++i) {
+    is_passed = is_passed && (!played().cards[i].is_check || marks[i].right > 0);
+  }
+  if (is_passed) progress.completed.insert(played().id);
   return true;
 }
 

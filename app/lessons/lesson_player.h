@@ -5,6 +5,7 @@
 
 #include "app/lessons/lesson_list.h"
 #include "app/lessons/observation.h"
+#include "app/lessons/results.h"
 #include "app/state/settings.h"
 #include "app/state/transient.h"
 
@@ -67,8 +68,8 @@ class LessonPlayer {
   bool is_repeat() const { return returns_to_.has_value(); }
   /// Is the card to be opened once more with other numbers, by reopen()?
   bool wants_try() const { return wants_try_; }
-  /// Takes the answers since the last call, as objects of a results file without their time.
-  std::vector<nlohmann::json> take_answers() { return std::exchange(answers_, {}); }
+  /// Takes the answers since the last call, without their time.
+  std::vector<LessonResults::Answer> take_answers() { return std::exchange(answers_, {}); }
   /// Goes up each time a card is opened.
   std::uint64_t openings() const { return openings_; }
   /// Is it the first card of the lesson that counts rows and columns?
@@ -123,7 +124,7 @@ class LessonPlayer {
   std::map<std::size_t, std::uint32_t> attempts_;  ///< with which the lesson's cards were opened last
   std::vector<Missed> missed_;
   std::optional<std::size_t> returns_to_ = {};  ///< the card after one that is asked again; may be past the last one
-  std::vector<nlohmann::json> answers_;
+  std::vector<LessonResults::Answer> answers_;
   std::vector<ConditionStanding> standings_;
   std::uint64_t openings_ = 0;
   RunInputs opened_inputs_;  ///< of the state that the card has opened

@@ -214,15 +214,16 @@ TEST_SUITE("given") {
       return {{"lesson", lesson}, {"card", card}, {"condition", condition}, {"right", is_right}};
     };
     const Json data = {
+        {"titles", {{"a", "Arrows"}}},
         {"files",
          {{{"name", "Anna"}, {"answers", {answer("b", 2, 0, false), answer("b", 2, 0, true), answer("b", 10, 0, true)}}},
           {{"name", kHostile}, {"answers", {answer("b", 2, 0, true), answer("a", 1, 0, true), answer("a", 1, 1, false)}}}}}};
     const nlohmann::json told = told_by({.kind = "results", .title = "R", .language = "en", .data = data},
                                         "const told = [...document.querySelectorAll('tr')].map((row) => "
                                         "[...row.children].map((cell) => cell.textContent));");
-    CHECK(told == nlohmann::json({{"", "a", "b", ""},
+    CHECK(told == nlohmann::json({{"", "Arrows", "b", ""},
                                   {"file", "1", "2", "10", "first try"},
-                                  {"Anna", "\u2013", "\u2717", "\u2713", "50 %"},
+                                  {"Anna", "\u2013", "(\u2713)", "\u2713", "50 %"},
                                   {kHostile, "\u2717", "\u2713", "\u2013", "50 %"},
                                   {"first try", "0 %", "50 %", "100 %", "50 %"}}));
   }

@@ -274,36 +274,38 @@ function showWorksheet() {
   count ? main.append(answers) : main.append(make("p", {}, W.none));
 }
 
-/// Was a card right at the first try? By the first answer to each of its questions; undefined: there is none.
-function firstTries(answers) {
-  const seen = new Set(), cards = new Map();
+/// How a card was answered, by its questions' answers in their order: FIRST, LATER or NEVER right, the worst of them.
+const FIRST = 2, LATER = 1, NEVER = 0;
+function outcomes(answers) {
+  const questions = new Map(), cards = new Map();
   for (const answer of answers) {
-    const card = JSON.stringify([answer.lesson, answer.card]), question = `${card} ${answer.condition}`;
-    if (seen.has(question)) continue;
-    seen.add(question);
-    cards.set(card, (cards.get(card) ?? true) && answer.right);
+    const key = JSON.stringify([answer.lesson, answer.card, answer.condition]), before = questions.get(key);
+    questions.set(key, before === undefined ? (answer.right ? FIRST : NEVER) : before === NEVER && answer.right ? LATER : before);
+  }
+  for (const [key, outcome] of questions) {
+    const card = JSON.stringify(JSON.parse(key).slice(0, 2));
+    cards.set(card, Math.min(cards.get(card) ?? FIRST, outcome));
   }
   return cards;
 }
 
 function showResults() {
-  const rows = data.files.map((file) => ({name: file.name, cards: firstTries(file.answers)}));
+  const rows = data.files.map((file) => ({name: file.name, cards: outcomes(file.answers)}));
   const columns = [...new Set(rows.flatMap((row) => [...row.cards.keys()]))].map((key) => ({key, parts: JSON.parse(key)}));
   columns.sort((a, b) => (a.parts[0] === b.parts[0] ? a.parts[1] - b.parts[1] : a.parts[0] < b.parts[0] ? -1 : 1));
-  const share = (list) => (list.length ? `${Math.round(100 * list.filter(Boolean).length / list.length)} %` : "–");
+  const share = (list) => (list.length ? `${Math.round(100 * list.filter((outcome) => outcome === FIRST).length / list.length)} %` : "–");
   const lessons = [...new Set(columns.map((column) => column.parts[0]))];
   const spans = lessons.map((lesson) => columns.filter((column) => column.parts[0] === lesson).length);
-  const table = make("table"), mark = (isRight) => (isRight === undefined ? "–" : isRight ? "✓" : "✗");
+  const table = make("table"), mark = (outcome) => (outcome === undefined ? "–" : ["✗", "(✓)", "✓"][outcome]);
   table.append(make("thead", {},
-    make("tr", {}, make("td"), ...lessons.map((lesson, i) => make("th", {colspan: spans[i], scope: "colgroup"}, lesson)), make("td")),
+    make("tr", {}, make("td"), ...lessons.map((lesson, i) => make("th", {colspan: spans[i], scope: "colgroup"}, data.titles[lesson] || lesson)), make("td")),
     make("tr", {}, make("th", {scope: "col"}, W.who), ...columns.map((column) => make("th", {scope: "col"}, String(column.parts[1]))), make("th", {scope: "col"}, W.share))));
   table.append(make("tbody", {}, ...rows.map((row) => make("tr", {}, make("th", {scope: "row"}, row.name),
-    ...columns.map((column) => make("td", {title: row.cards.has(column.key) ? null : W.noAnswers}, mark(row.cards.get(column.key)))),
-    make("td", {}, share([...row.cards.values()]))))));
+    ...columns.map((column) => make("td", {}, mark(row.cards.get(column.key)))), make("td", {}, share([...row.cards.values()]))))));
   table.append(make("tfoot", {}, make("tr", {}, make("th", {scope: "row"}, W.share),
     ...columns.map((column) => make("td", {}, share(rows.filter((row) => row.cards.has(column.key)).map((row) => row.cards.get(column.key))))),
     make("td", {}, share(rows.flatMap((row) => [...row.cards.values()]))))));
-  document.getElementById("subtitle").textContent = W.firstTry;
+  document.getElementById("subtitle").textContent = W.legend;
   main.append(make("div", {class: "results"}, table));
 }
 

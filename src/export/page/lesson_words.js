@@ -8,7 +8,7 @@ const WORDS = {
     write: "Write at least 20 letters.", compare: "Compare", had: "I had it", partly: "Partly", notYet: "Not yet", number: "That is no number.",
     live: "This task needs Headlight's window:", reveal: "Show what it leads to", view: "The window shows another view here:", concealed: "hidden until you have answered",
     printed: "Above: printed by", computed: "below: computed here", answers: "Answers", tasks: "Name, date", none: "No task of this lesson can be done on paper.",
-    results: "Results", who: "file", share: "first try", noAnswers: "no answer", question: "question", explain: "In your own words", ordered: "Number them in order.", mark: "Mark the cell in the map.",
+    results: "Results", who: "file", share: "first try", legend: "✓ right at the first try · (✓) later · ✗ not right · – no answer", question: "question", explain: "In your own words", ordered: "Number them in order.", mark: "Mark the cell in the map.",
     fill: "Fill in the row", paint: "Shade the empty map.", indices: "Rows and columns are counted from 0.",
   },
   de: {
@@ -19,7 +19,7 @@ const WORDS = {
     write: "Mindestens 20 Buchstaben schreiben.", compare: "Vergleichen", had: "Hatte ich", partly: "Teilweise", notYet: "Noch nicht", number: "Das ist keine Zahl.",
     live: "Diese Aufgabe braucht Headlights Fenster:", reveal: "Zeigen, wohin sie führt", view: "Das Fenster zeigt hier eine andere Ansicht:", concealed: "verdeckt, bis geantwortet ist",
     printed: "Oben: gedruckt in", computed: "unten: hier berechnet", answers: "Lösungen", tasks: "Name, Datum", none: "Keine Aufgabe dieser Lektion geht auf Papier.",
-    results: "Ergebnisse", who: "Datei", share: "erster Versuch", noAnswers: "keine Antwort", question: "Frage", explain: "In eigenen Worten", ordered: "In der richtigen Reihenfolge nummerieren.", mark: "Die Zelle in der Karte markieren.",
+    results: "Ergebnisse", who: "Datei", share: "erster Versuch", legend: "✓ beim ersten Versuch richtig · (✓) später · ✗ nicht richtig · – keine Antwort", question: "Frage", explain: "In eigenen Worten", ordered: "In der richtigen Reihenfolge nummerieren.", mark: "Die Zelle in der Karte markieren.",
     fill: "Die Zeile ausfüllen", paint: "Die leere Karte schattieren.", indices: "Zeilen und Spalten werden von 0 an gezählt.",
   },
 };
