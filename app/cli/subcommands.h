@@ -34,8 +34,14 @@ Subcommand add_check_command(CLI::App& app);
 Subcommand add_survey_command(CLI::App& app);
 /// headlight check-lesson: what is odd about a lesson's file.
 Subcommand add_check_lesson_command(CLI::App& app);
+/// headlight lesson-page: a lesson for browsers.
+Subcommand add_lesson_page_command(CLI::App& app);
 /// headlight worksheet: a lesson for paper.
 Subcommand add_worksheet_command(CLI::App& app);
+/// headlight results: what a class answered, as a table.
+Subcommand add_results_command(CLI::App& app);
+/// headlight check-exercise: arrays of the user's own code beside those of a notebook.
+Subcommand add_check_exercise_command(CLI::App& app);
 /// headlight evaluate bleu|perplexity|heads: scores of a model over whole files.
 Subcommand add_evaluate_command(CLI::App& app);
 /// headlight evaluate bleu: how near translations come to human ones.

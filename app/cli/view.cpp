@@ -9,6 +9,7 @@
 #include "app/cli/model_flags.h"
 #include "app/cli/output.h"
 #include "app/cli/state_flags.h"
+#include "app/lessons/results.h"
 #include "app/models/starter_view.h"
 #include "app/state/kept_window.h"
 #include "app/state/model_changes.h"
@@ -28,7 +29,7 @@ struct ViewFlags {
   std::size_t tile_bytes = kDefaultTileBytes;
   float scale = 0.0f;
   bool is_fresh = false, is_linkable = true, lists_keys = false;
-  std::string survey;
+  std::string survey, results;
   std::string file;
 };
 
@@ -52,6 +53,8 @@ int run_view(ViewFlags& flags) {
     return 0;
   }
   if (!flags.file.empty()) flags.model.open_file(flags.file);
+  if (std::filesystem::exists(flags.results))
+    read_results(flags.results);  // another file is refused before the window opens
   ViewOptions options;
   open_survey(flags, options);
   LoadedSettings loaded;
@@ -64,6 +67,7 @@ int run_view(ViewFlags& flags) {
   if (loaded.warning) std::cerr << "headlight: " << one_line(*loaded.warning) << '\n';
   options.settings = std::move(loaded.settings);
   if (!options.warning) options.warning = std::move(loaded.warning);
+  if (!options.warning && !loaded.note.empty()) options.warning = std::move(loaded.note);
   State& state = options.settings.state;
   if (flags.is_fresh) state = {};
   bool is_first = flags.is_fresh || !loaded.has_state;
@@ -105,6 +109,7 @@ int run_view(ViewFlags& flags) {
   options.is_linkable = flags.is_linkable;
   options.lesson = flags.model.lesson();
   options.lesson_card = flags.model.lesson_card();
+  options.results = flags.results;
   if (const auto report = platform::take_crash_report(crash_report_file())) {
     const std::string line = fmt::format("The last start ended by a fault: {} says what was on screen.", report->string());
     options.warning = options.warning ? fmt::format("{} {}", *options.warning, line) : line;
@@ -132,6 +137,8 @@ Subcommand add_view_command(CLI::App& app) {
   shown.turn("--fresh", "begin with the example sentence instead of the last one", flags->is_fresh);
   shown.take("--survey", "DIR", "what `headlight survey` found: in the view Corpus, and of the selected head",
              flags->survey);
+  shown.take("--results", "FILE", "write every answer to lessons into this .json file, after those that it has",
+             flags->results);
   shown.take_choice("--link", "on|off",
                     "let programs of yours send attention to this window while they compute, over a socket in "
                     "XDG_RUNTIME_DIR (default on)",

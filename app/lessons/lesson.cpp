@@ -4,7 +4,10 @@
 
 #include <system_error>
 
+#include "app/lessons/lesson_condition.h"
 #include "app/lessons/lesson_player.h"
+#include "app/lessons/lesson_texts.h"
+#include "app/lessons/observation.h"
 #include "app/shapes/quantities/quantity.h"
 #include "app/state/field.h"
 #include "app/state/state_json.h"
@@ -20,35 +23,9 @@ namespace fs = std::filesystem;
 
 constexpr JsonLimits kLimits{.bytes = std::size_t{1} << 20, .values = 100'000, .depth = 16};
 constexpr std::size_t kMaxCards = 100;
-constexpr std::size_t kMaxChoices = 8;
-constexpr std::uint32_t kLastIndex = 0xffff;
+constexpr std::size_t kMaxTries = 100;
 constexpr std::uint32_t kMaxMinutes = 600;
 constexpr int kMaxDecimals = 9;
-
-constexpr std::array<EnumName<LessonCondition::Test>, 5> kTests = {{{LessonCondition::Test::Equals, "equals"},
-                                                                    {LessonCondition::Test::Differs, "differs"},
-                                                                    {LessonCondition::Test::AtLeast, "at_least"},
-                                                                    {LessonCondition::Test::AtMost, "at_most"},
-                                                                    {LessonCondition::Test::Contains, "contains"}}};
-
-void refuse_unknown(const JsonReader& reader, const json& object, const std::set<std::string>& known) {
-  for (const auto& [key, value] : object.items()) {
-    if (!known.contains(key)) throw Error("{}: no such member", reader.path(key));
-  }
-}
-
-std::string text_of(const JsonReader& reader, const char* key) {
-  std::string text;
-  reader.read(key, text);
-  if (text.empty()) throw Error("{}: expected a text", reader.path(key));
-  return text;
-}
-
-const json* list_of(const JsonReader& reader, const char* key) {
-  const json* list = reader.find(key);
-  if (list && !list->is_array()) reader.fail(key, "a list", *list);
-  return list;
-}
 
 /// Throws where `opens` names a setting that doesn't exist.
 void refuse_unknown_settings(const json& opens, const std::string& path) {
@@ -67,163 +44,6 @@ void refuse_unknown_settings(const json& opens, const std::string& path) {
   }
 }
 
-bool is_text(const json& value) {
-  return value.is_string() ||
-         (value.is_array() && std::ranges::all_of(value, [](const json& part) { return part.is_string(); }));
-}
-
-/// Puts the texts of `language` in the place of those beside them, and takes all translations out. `found`: their languages.
-void choose_language(json& value, const std::string& path, const std::string& language, std::set<std::string>& found) {
-  if (value.is_array()) {
-    for (std::size_t i = 0; i < value.size(); ++i)
-      choose_language(value[i], fmt::format("{}[{}]", path, i), language, found);
-  }
-  if (!value.is_object()) return;
-  const auto inside = [&](const std::string& key) { return path.empty() ? key : path + "." + key; };
-  std::vector<std::string> languages;
-  for (const auto& [key, texts] : value.items()) {
-    if (is_language(key)) languages.push_back(key);
-  }
-  for (const std::string& key : languages) {
-    const json texts = value[key];
-    value.erase(key);
-    if (!texts.is_object()) throw Error("{}: expected an object with texts, found {}", inside(key), shown(texts));
-    for (const auto& [member, text] : texts.items()) {
-      const auto beside = value.find(member);
-      const bool fits = beside != value.end() && is_text(*beside) && is_text(text) && beside->type() == text.type() &&
-                        beside->size() == text.size();
-      if (!fits) throw Error("{}.{}: expected as many texts as \"{}\" has beside it", inside(key), member, member);
-    }
-    found.insert(key);
-    if (key == language) value.update(texts);
-  }
-  for (const auto& [key, part] : value.items()) {
-    if (key != "opens" && key != "numbers") choose_language(part, inside(key), language, found);
-  }
-}
-
-std::vector<std::string> texts_of(const JsonReader& reader, const char* key) {
-  std::vector<std::string> texts;
-  if (const json* list = list_of(reader, key)) {
-    for (const json& text : *list) {
-      if (!text.is_string()) throw Error("{}: expected texts, found {}", reader.path(key), shown(text));
-      texts.push_back(text.get<std::string>());
-    }
-  }
-  return texts;
-}
-
-/// Returns the observation that an object names, alone or beside `beside`; null: none.
-const Observation* named_observation(const json& value, const std::string& path) {
-  const Observation* found = nullptr;
-  for (const Observation& observation : observations()) {
-    if (!value.contains(observation.name)) continue;
-    if (found) throw Error("{}: expected one of {} and {}, not both", path, found->name, observation.name);
-    found = &observation;
-  }
-  return found;
-}
-
-void read_place(const JsonReader& place, LessonSubject& subject) {
-  if (const json* name = place.find("quantity")) {
-    const std::optional<QuantityId> id = name->is_string() ? find_quantity(name->get<std::string>()) : std::nullopt;
-    if (!id || quantity(*id).base) throw Error("{}: there is no quantity {}", place.path("quantity"), shown(*name));
-    subject.quantity = *id;
-  }
-  if (place.find("kind")) place.read_enum<model::BlockKind>("kind", subject.kind.emplace(), kKinds);
-  const std::pair<const char*, std::optional<std::uint32_t>*> indices[] = {{"layer", &subject.layer},
-                                                                           {"head", &subject.head},
-                                                                           {"batch", &subject.batch},
-                                                                           {"row", &subject.row},
-                                                                           {"column", &subject.column}};
-  for (const auto& [key, index] : indices) {
-    if (place.find(key)) place.read(key, index->emplace(), 0U, kLastIndex);
-  }
-  const std::vector<std::string> metrics = evaluation::metric_names();
-  const std::vector<std::string_view> names(metrics.begin(), metrics.end());
-  if (const auto metric = place.read_choice("metric", names)) subject.metric = static_cast<evaluation::HeadMetric>(*metric);
-  place.read("token", subject.token);
-}
-
-/// Reads an observation's subject: the member of `reader` that has the observation's name. `settings`: those that the card
-/// opens.
-LessonSubject read_subject(const JsonReader& reader, const Observation& observation, const json& settings) {
-  const std::string name(observation.name);
-  const std::string path = reader.path(name);
-  const json& value = *reader.find(name.c_str());
-  LessonSubject subject{.observation = &observation};
-  if (!observation.members.empty()) {
-    const JsonReader place(value, path);
-    refuse_unknown(place, value, {observation.members.begin(), observation.members.end()});
-    read_place(place, subject);
-    if (name == "probability" && subject.token.empty()) throw Error("{}: expected a token", place.path("token"));
-    if (name == "metric" && !place.find("metric")) {
-      throw Error("{}: expected one of {}", place.path("metric"), fmt::join(evaluation::metric_names(), ", "));
-    }
-  } else if (name == "choice") {
-    subject.choices = texts_of(reader, "choice");
-    if (subject.choices.size() < 2 || subject.choices.size() > kMaxChoices) {
-      throw Error("{}: expected a list of 2 to {} texts", path, kMaxChoices);
-    }
-  } else {
-    std::string text = text_of(reader, name.c_str());
-    // A part of a list that is empty, or null, when the card opens: "view.pinned.0".
-    const std::string last = text.substr(text.rfind('.') + 1);
-    const bool is_part = last.find_first_not_of("0123456789") == std::string::npos;
-    const bool is_setting =
-        find_setting(settings, text) || (is_part && find_setting(settings, text.substr(0, text.size() - last.size() - 1)));
-    if (name == "field" && !is_setting) throw Error("{}: there is no setting '{}'", path, text);
-    (name == "field" ? subject.field : subject.label) = std::move(text);
-  }
-  return subject;
-}
-
-LessonCondition read_condition(const json& value, const std::string& path, const json& settings) {
-  const JsonReader reader(value, path);
-  LessonCondition condition;
-  std::vector<std::string> names;
-  for (const Observation& observation : observations()) names.emplace_back(observation.name);
-  const Observation* observation = named_observation(value, path);
-  if (!observation) throw Error("{}: expected one of {}", path, fmt::join(names, ", "));
-  condition.subject = read_subject(reader, *observation, settings);
-  std::set<std::string> known = {std::string(observation->name), "within", "hint"};
-  std::size_t tests = 0;
-  for (const auto& [test, name] : kTests) {
-    known.insert(std::string(name));
-    if (const json* wanted = reader.find(std::string(name).c_str())) {
-      condition.test = test;
-      condition.value = *wanted;
-      ++tests;
-      const Observation* measured = wanted->is_object() ? named_observation(*wanted, reader.path(name)) : nullptr;
-      if (!measured || test == LessonCondition::Test::Contains) continue;
-      if (measured->is_answer) throw Error("{}: an answer is compared with what is observed, not with a question", path);
-      refuse_unknown(JsonReader(*wanted, reader.path(name)), *wanted, {std::string(measured->name)});
-      condition.measured = read_subject(JsonReader(*wanted, reader.path(name)), *measured, settings);
-    }
-  }
-  if (tests != 1) throw Error("{}: expected one of equals, differs, at_least, at_most, contains", path);
-  const bool needs_number =
-      condition.test == LessonCondition::Test::AtLeast || condition.test == LessonCondition::Test::AtMost;
-  if (needs_number && !condition.measured && !condition.value.is_number()) {
-    throw Error("{}: expected a number after at_least or at_most", path);
-  }
-  refuse_unknown(reader, value, known);
-  if (const json* within = reader.find("within")) {
-    const bool fits = within->is_number() && within->get<double>() >= 0.0 && std::isfinite(within->get<double>());
-    if (!fits) reader.fail("within", "a number, 0 or more", *within);
-    condition.within = within->get<double>();
-  }
-  reader.read("hint", condition.hint);
-  if (!observation->is_answer) return condition;
-  if (condition.hint.empty()) throw Error("{}: a question needs a \"hint\", an observation for who answers wrong", path);
-  const bool is_choice = observation->name == "choice";
-  const bool is_one = condition.value.is_number_unsigned() && condition.value < condition.subject.choices.size();
-  if (is_choice && !condition.measured && !is_one) {
-    throw Error("{}: expected the number of the right choice, from 0 to {}", path, condition.subject.choices.size() - 1);
-  }
-  return condition;
-}
-
 PrintedNumbers read_numbers(const json& value, const std::string& path) {
   const JsonReader reader(value, path);
   refuse_unknown(reader, value,
@@ -235,11 +55,11 @@ PrintedNumbers read_numbers(const json& value, const std::string& path) {
   if (!id || quantity(*id).base) throw Error("{}: there is no quantity '{}'", reader.path("quantity"), name);
   numbers.query.quantity = *id;
   reader.read_enum<model::BlockKind>("kind", numbers.query.block.kind, kKinds);
-  reader.read("layer", numbers.query.block.layer.value, 0U, kLastIndex);
-  reader.read("head", numbers.query.head, 0U, kLastIndex);
-  reader.read("batch", numbers.query.batch, 0U, kLastIndex);
-  reader.read("row", numbers.query.row, 0U, kLastIndex);
-  reader.read("column", numbers.query.column, 0U, kLastIndex);
+  reader.read("layer", numbers.query.block.layer.value, 0U, kLastPlace);
+  reader.read("head", numbers.query.head, 0U, kLastPlace);
+  reader.read("batch", numbers.query.batch, 0U, kLastPlace);
+  reader.read("row", numbers.query.row, 0U, kLastPlace);
+  reader.read("column", numbers.query.column, 0U, kLastPlace);
   reader.read("decimals", numbers.decimals, 0, kMaxDecimals);
   if (reader.find("within")) {
     float within = 0.0F;
@@ -279,12 +99,71 @@ std::shared_ptr<const exporting::Pixels> read_image(const JsonReader& reader, co
   return std::make_shared<const exporting::Pixels>(files::read_image_file(folder / name));
 }
 
+/// Reads the tries of a card. `before`: the state that the card opens in.
+LessonTries read_tries(const JsonReader& card, const LessonCard& of, const State& before) {
+  LessonTries tries;
+  const json* value = card.find("try");
+  if (!value) return tries;
+  const JsonReader reader(*value, card.path("try"));
+  refuse_unknown(reader, *value, {"texts", "seeds", "opens", "times"});
+  reader.read("times", tries.times, 1U, 10U);
+  const std::vector<std::string> texts = texts_of(reader, "texts");
+  const json none = json::array(), *seeds = list_of(reader, "seeds"), *opens = list_of(reader, "opens");
+  if (!seeds) seeds = &none;
+  if (!opens) opens = &none;
+  const std::size_t count = std::max({texts.size(), seeds->size(), opens->size()});
+  if (count > kMaxTries) throw Error("{}: expected lists of {} at most", card.path("try"), kMaxTries);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string place = fmt::format("{}[{}]", card.path("try"), i);
+    json patch = opens->empty() ? json::object() : (*opens)[i % opens->size()];
+    if (!patch.is_object()) throw Error("{}: expected an object with settings, found {}", place, shown(patch));
+    refuse_unknown_settings(patch, place);
+    if (!texts.empty()) patch["text"] = texts[i % texts.size()];
+    if (!seeds->empty()) patch["playground"]["seed"] = (*seeds)[i % seeds->size()];
+    try {
+      LessonCard one{.title = {}, .paragraphs = {}, .opens = of.opens, .task = {}};
+      one.opens.merge_patch(patch);
+      State state = before;
+      open_card(one, state);
+    } catch (const Error& error) {
+      throw Error("{}: {}", place, error.what());
+    }
+    tries.opens.push_back(std::move(patch));
+  }
+  return tries;
+}
+
+/// Reads the claims of a card. `settings`: of the state that it opens.
+std::vector<LessonClaim> read_claims(const JsonReader& card, const json& settings) {
+  std::vector<LessonClaim> claims;
+  const json* value = card.find("claims");
+  if (!value) return claims;
+  for (const auto& [name, member] : value->items()) {
+    const std::string path = fmt::format("{}.{}", card.path("claims"), name);
+    LessonClaim claim{.name = name, .condition = {}};
+    json condition = member;
+    if (member.is_object() && member.contains("after")) {
+      claim.after = member["after"];
+      condition.erase("after");
+      if (claim.after.is_object()) {
+        refuse_unknown_settings(claim.after, path + ".after");
+      } else if (claim.after != true) {
+        throw Error("{}.after: expected true or an object with settings, found {}", path, shown(claim.after));
+      }
+    }
+    claim.condition = read_condition(condition, path, settings);
+    if (claim.condition.subject.observation->is_answer) throw Error("{}: a claim is about the run, not a question", path);
+    claims.push_back(std::move(claim));
+  }
+  return claims;
+}
+
 /// Reads a card. `state`: as the cards before have left it; becomes the card's. `folder`: of the file.
 LessonCard read_card(const json& value, const std::string& path, const fs::path& folder, State& state) {
   const JsonReader reader(value, path);
   refuse_unknown(reader, value,
                  {"title", "text", "opens", "second_text", "task", "done", "reveal", "numbers", "image", "control", "matrix",
-                  "indices", "conceals", "notes"});
+                  "indices", "conceals", "notes", "claims", "try", "check", "nameless"});
   LessonCard card;
   card.title = text_of(reader, "title");
   card.paragraphs = texts_of(reader, "text");
@@ -296,6 +175,7 @@ LessonCard read_card(const json& value, const std::string& path, const fs::path&
     find_model_beside(card.opens, folder);
   }
   if (reader.find("second_text")) reader.read("second_text", card.second_text.emplace());
+  card.tries = read_tries(reader, card, state);
   try {
     open_card(card, state);
   } catch (const Error& error) {
@@ -305,8 +185,9 @@ LessonCard read_card(const json& value, const std::string& path, const fs::path&
     throw Error("{}: what the card opens has no text of its own to compare", reader.path("second_text"));
   }
   reader.read("task", card.task);
+  const json settings = to_json(state);
+  card.claims = read_claims(reader, settings);
   if (const json* conditions = list_of(reader, "done")) {
-    const json settings = to_json(state);
     for (std::size_t i = 0; i < conditions->size(); ++i) {
       card.done.push_back(read_condition((*conditions)[i], fmt::format("{}[{}]", reader.path("done"), i), settings));
     }
@@ -319,10 +200,23 @@ LessonCard read_card(const json& value, const std::string& path, const fs::path&
   reader.read("control", card.control);
   reader.read("matrix", card.matrix);
   reader.read("indices", card.shows_indices);
-  reader.read("conceals", card.conceals);
+  if (const json* conceals = reader.find("conceals"); conceals && conceals->is_string()) {
+    card.conceals = true;
+    card.conceals_from = static_cast<attention::Stage>(*reader.read_choice("conceals", attention::kStageNames));
+  } else {
+    reader.read("conceals", card.conceals);
+  }
+  reader.read("nameless", card.is_nameless);
+  reader.read("check", card.is_check);
   reader.read("notes", card.notes);
-  if (card.done.empty() && (!card.reveal.empty() || card.conceals)) {
-    throw Error("{}: \"reveal\" and \"conceals\" need a task, after which there is something to show", path);
+  if (card.done.empty() &&
+      (!card.reveal.empty() || card.conceals || card.is_nameless || card.is_check || card.tries.times > 1)) {
+    throw Error("{}: \"reveal\", \"conceals\", \"nameless\", \"check\" and \"times\" need a task, which can be completed",
+                path);
+  }
+  const auto is_drawn = [](const LessonCondition& asked) { return asked.subject.observation->name == "draw"; };
+  if (!card.conceals && std::ranges::any_of(card.done, is_drawn)) {
+    throw Error("{}: a map that is to be drawn needs \"conceals\": it would be on screen", path);
   }
   if (reader.find("image")) card.image = read_image(reader, folder);
   return card;
@@ -333,14 +227,18 @@ Lesson lesson_from_json(json value, const fs::path& folder, const std::string& l
   if (!value.is_object() || !value.contains("headlight_lesson")) {
     throw Error("no Headlight lesson: it has no member \"headlight_lesson\"");
   }
+  if (const auto texts = value.find("cards"); texts != value.end() && texts->is_array()) {
+    for (std::size_t i = 0; i < texts->size(); ++i) resolve_claims((*texts)[i], fmt::format("cards[{}]", i));
+  }
   choose_language(value, "", language, lesson.languages);
   const JsonReader reader(value, "");
   std::uint32_t version = 0;
   reader.read("headlight_lesson", version, 1U, 1U);
-  refuse_unknown(reader, value, {"headlight_lesson", "title", "summary", "minutes", "cards"});
+  refuse_unknown(reader, value, {"headlight_lesson", "title", "summary", "minutes", "cards", "plain"});
   lesson.title = text_of(reader, "title");
   lesson.summary = text_of(reader, "summary");
   reader.read("minutes", lesson.minutes, 1U, kMaxMinutes);
+  texts_of(reader, "plain");
   const json* cards = list_of(reader, "cards");
   const bool is_size_good = cards && !cards->empty() && cards->size() <= kMaxCards;
   if (!is_size_good) throw Error("cards: expected a list of 1 to {} cards", kMaxCards);
@@ -353,8 +251,14 @@ Lesson lesson_from_json(json value, const fs::path& folder, const std::string& l
 
 }  // namespace
 
-bool is_language(const std::string& key) {
-  return key.size() == 2 && std::ranges::all_of(key, [](char letter) { return letter >= 'a' && letter <= 'z'; });
+json LessonCard::opens_at(std::size_t attempt) const {
+  json opened = opens;
+  if (!tries.opens.empty()) opened.merge_patch(tries.opens[attempt % tries.opens.size()]);
+  return opened;
+}
+
+bool LessonCard::has_question() const {
+  return std::ranges::any_of(done, [](const LessonCondition& asked) { return asked.subject.observation->is_answer; });
 }
 
 Lesson read_lesson(const fs::path& path, const std::string& language) {

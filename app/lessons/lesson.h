@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include <glm/vec2.hpp>
 #include <nlohmann/json.hpp>
 
 #include "app/shapes/quantities/tile_query.h"
@@ -22,8 +23,10 @@ struct LessonSubject {
   std::optional<std::uint32_t> layer = {}, head = {}, batch = {}, row = {}, column = {};
   evaluation::HeadMetric metric = evaluation::HeadMetric::PreviousToken;
   std::string token = {};                 ///< text of a token, with or without the space before it
-  std::string label = {};                 ///< beside the field of a number that is asked for
-  std::vector<std::string> choices = {};  ///< of which one is to be chosen
+  std::string label = {};                 ///< beside the field of a number that is asked for; what is to be explained
+  std::vector<std::string> choices = {};  ///< of which one is to be chosen, or all are to be put in this order
+  std::vector<std::string> answer = {};   ///< paragraphs that an explanation is compared with
+  glm::vec2 q{0.0F}, k{0.0F};             ///< where arrows begin
 };
 
 /// A condition that a card waits for: an observation, compared with a value.
@@ -39,11 +42,26 @@ struct LessonCondition {
   LessonSubject subject;
   Test test = Test::Equals;
   nlohmann::json value = {};
+  std::optional<double> most = {};  ///< of AtLeast: the number may be this at most
   /// The observation that replaces `value`: its value in the run on screen. So a question's answer is computed, not written
   /// down.
   std::optional<LessonSubject> measured = {};
   double within = 0.0;    ///< of Equals and Differs: numbers that are so near are equal
   std::string hint = {};  ///< an observation that helps after a wrong answer; empty: none is shown
+};
+
+/// A condition that a card's texts refer to as {shown|name}: what is shown there must be true of the run.
+struct LessonClaim {
+  std::string name;
+  LessonCondition condition;
+  /// The settings that what the task asks for leads to, in whose run the claim must hold; null: as the card opens.
+  nlohmann::json after = {};
+};
+
+/// The tries of a card: each opens it with other settings.
+struct LessonTries {
+  std::vector<nlohmann::json> opens = {};  ///< laid over the card's, in turn; empty: all tries are the same
+  std::uint32_t times = 1;                 ///< that the card must be right in a row
 };
 
 /// Numbers that a notebook printed, to be shown beside the program's own.
@@ -68,13 +86,22 @@ struct LessonCard {
   std::string task;                                 ///< what to do, or a question; empty: only to read
   std::vector<LessonCondition> done = {};           ///< all of them complete the task
   std::vector<std::string> reveal = {};             ///< paragraphs that are shown once it is completed
+  std::vector<LessonClaim> claims = {};             ///< that the texts refer to
+  LessonTries tries = {};
+  bool is_check = false;  ///< the lesson is passed once all such cards are completed
   std::optional<PrintedNumbers> numbers = {};
   std::shared_ptr<const exporting::Pixels> image = {};
-  std::string control = {};    ///< Aim::control
-  std::string matrix = {};     ///< Aim::matrix
-  bool shows_indices = false;  ///< Aim::shows_indices
-  bool conceals = false;       ///< Aim::conceals, until the task is completed
-  std::string notes = {};      ///< for who presents the lesson; never in the window
+  std::string control = {};                            ///< Aim::control
+  std::string matrix = {};                             ///< Aim::matrix
+  bool shows_indices = false;                          ///< Aim::shows_indices
+  bool conceals = false;                               ///< Aim::conceals, until the task is completed; likewise the next two
+  std::optional<attention::Stage> conceals_from = {};  ///< Aim::conceals_from
+  bool is_nameless = false;                            ///< Aim::is_nameless
+  std::string notes = {};                              ///< for who presents the lesson; never in the window
+
+  /// Returns what its so-many-th try opens.
+  nlohmann::json opens_at(std::size_t attempt) const;
+  bool has_question() const;
 };
 
 /// A lesson: a file of assets/lessons, or of the user's.
@@ -93,8 +120,5 @@ struct Lesson {
 /// Reads one lesson (docs/LESSONS.md has the format) with its texts in `language` ("de"), where it has them. Throws Error in
 /// one line that names the file, the member and what was expected; also where a card names a setting that there isn't.
 Lesson read_lesson(const std::filesystem::path& path, const std::string& language = {});
-
-/// Is it a key for texts in a language, two small letters ("de")?
-bool is_language(const std::string& key);
 
 }  // namespace headlight::app

@@ -3,6 +3,8 @@
 #include "app/engine/analyses/head_knockouts.h"
 #include "app/engine/analyses/head_metrics.h"
 #include "app/engine/predictions.h"
+#include "app/lessons/exercise.h"
+#include "app/lessons/lesson_condition.h"
 #include "app/state/transient.h"
 
 namespace headlight::app {
@@ -29,25 +31,6 @@ HeadRef head_of(const LessonSubject& subject, const State& state) {
   if (subject.kind) head.block.kind = *subject.kind;
   if (subject.layer) head.block.layer = LayerIndex{*subject.layer};
   return head;
-}
-
-/// Returns the values of cells, in one exact tile; empty: not known yet, or there are no such cells.
-std::span<const float> cells_of(const LessonRun& run, TileQuery query) {
-  if (!is_run_of_state(run) || !is_inside(query, run.result.shapes)) return {};
-  run.queries.emplace_back(query);
-  const bool is_known = run.result.is_current(query);
-  return is_known ? std::span<const float>(run.result.tile(query)->values) : std::span<const float>();
-}
-
-TileQuery query_of(const LessonSubject& subject, const LessonRun& run) {
-  const HeadRef head = head_of(subject, run.state);
-  const bool has_heads = quantity(subject.quantity).scope == Scope::Head;
-  return {.quantity = subject.quantity,
-          .block = head.block,
-          .batch = subject.batch.value_or(run.state.selection.batch),
-          .head = has_heads ? head.head : 0,
-          .rows = 1,
-          .columns = 1};
 }
 
 json observe_field(const LessonSubject& subject, const LessonRun& run) {
@@ -134,24 +117,30 @@ json observe_loss(const LessonSubject& subject, const LessonRun& run) {
   return found ? json(found->present.loss) : json();
 }
 
-json observe_answer(const LessonSubject& /*subject*/, const LessonRun& run) { return run.answer; }
-
-/// Observes a cell that is pinned on the card, as [query, key].
-json observe_click(const LessonSubject& /*subject*/, const LessonRun& run) {
+/// Observes how many columns left of its row's diagonal cell the pinned cell is.
+json observe_offset(const LessonSubject& /*subject*/, const LessonRun& run) {
   const std::optional<attention::Cell>& pinned = run.state.view.pinned;
-  return pinned ? json({pinned->query, pinned->key}) : json();
+  return pinned ? json(std::int64_t{pinned->query} - std::int64_t{pinned->key}) : json();
+}
+
+json observe_exercise(const LessonSubject& subject, const LessonRun& /*run*/) { return is_exercise_passed(subject.label); }
+
+void read_exercise(const JsonReader& reader, LessonCondition& into) {
+  into.subject.label = text_of(reader, "exercise");
+  into.value = true;
+  const bool is_there = std::ranges::find(exercises(), into.subject.label, &Exercise::name) != exercises().end();
+  if (!is_there) throw Error("{}: there is no exercise '{}'", reader.path("exercise"), into.subject.label);
 }
 
 constexpr std::array kObservations = {
-    Observation{.name = "field", .members = {}, .is_answer = false, .value = &observe_field},
-    Observation{.name = "cell", .members = kOfCell, .is_answer = false, .value = &observe_cell},
-    Observation{.name = "largest_key", .members = kOfRow, .is_answer = false, .value = &observe_largest_key},
-    Observation{.name = "metric", .members = kOfMetric, .is_answer = false, .value = &observe_metric},
-    Observation{.name = "probability", .members = kOfProbability, .is_answer = false, .value = &observe_probability},
-    Observation{.name = "loss", .members = kOfLoss, .is_answer = false, .value = &observe_loss},
-    Observation{.name = "choice", .members = {}, .is_answer = true, .value = &observe_answer},
-    Observation{.name = "number", .members = {}, .is_answer = true, .value = &observe_answer},
-    Observation{.name = "click", .members = {}, .is_answer = true, .value = &observe_click},
+    Observation{.name = "field", .members = {}, .value = &observe_field},
+    Observation{.name = "cell", .members = kOfCell, .value = &observe_cell},
+    Observation{.name = "offset", .members = {}, .value = &observe_offset},
+    Observation{.name = "largest_key", .members = kOfRow, .value = &observe_largest_key},
+    Observation{.name = "metric", .members = kOfMetric, .value = &observe_metric},
+    Observation{.name = "probability", .members = kOfProbability, .value = &observe_probability},
+    Observation{.name = "loss", .members = kOfLoss, .value = &observe_loss},
+    Observation{.name = "exercise", .members = {}, .value = &observe_exercise, .read = &read_exercise},
 };
 
 /// Has the value (at least) everything that is wanted?
@@ -165,8 +154,7 @@ bool covers(const json& value, const json& wanted) {
 }
 
 bool are_equal(const json& value, const json& wanted, double within) {
-  if (within == 0.0 || !value.is_number() || !wanted.is_number()) return value == wanted;
-  return std::abs(value.get<double>() - wanted.get<double>()) <= within;
+  return within == 0.0 || !value.is_number() || !wanted.is_number() ? value == wanted : are_near(value, wanted, within);
 }
 
 bool contains(const json& value, const json& wanted) {
@@ -176,15 +164,16 @@ bool contains(const json& value, const json& wanted) {
   return value.is_array() && std::ranges::any_of(value, [&](const json& element) { return covers(element, wanted); });
 }
 
-bool is_met(Test test, const json& value, const json& wanted, double within) {
+bool is_met(const LessonCondition& condition, const json& value, const json& wanted) {
+  const double within = condition.within, most = condition.most.value_or(std::numeric_limits<double>::infinity());
   const bool are_numbers = value.is_number() && wanted.is_number();
-  switch (test) {
+  switch (condition.test) {
     case Test::Equals:
       return are_equal(value, wanted, within);
     case Test::Differs:
       return !are_equal(value, wanted, within);
     case Test::AtLeast:
-      return are_numbers && value.get<double>() >= wanted.get<double>();
+      return are_numbers && value.get<double>() >= wanted.get<double>() && value.get<double>() <= most;
     case Test::AtMost:
       return are_numbers && value.get<double>() <= wanted.get<double>();
     case Test::Contains:
@@ -195,7 +184,32 @@ bool is_met(Test test, const json& value, const json& wanted, double within) {
 
 }  // namespace
 
-std::span<const Observation> observations() { return kObservations; }
+std::span<const Observation> observations() {
+  static const std::vector<Observation> kAll = [] {
+    std::vector<Observation> all(kObservations.begin(), kObservations.end());
+    all.insert(all.end(), questions().begin(), questions().end());
+    return all;
+  }();
+  return kAll;
+}
+
+std::span<const float> cells_of(const LessonRun& run, TileQuery query) {
+  if (!is_run_of_state(run) || !is_inside(query, run.result.shapes)) return {};
+  run.queries.emplace_back(query);
+  const bool is_known = run.result.is_current(query);
+  return is_known ? std::span<const float>(run.result.tile(query)->values) : std::span<const float>();
+}
+
+TileQuery query_of(const LessonSubject& subject, const LessonRun& run) {
+  const HeadRef head = head_of(subject, run.state);
+  const bool has_heads = quantity(subject.quantity).scope == Scope::Head;
+  return {.quantity = subject.quantity,
+          .block = head.block,
+          .batch = subject.batch.value_or(run.state.selection.batch),
+          .head = has_heads ? head.head : 0,
+          .rows = 1,
+          .columns = 1};
+}
 
 const json* find_setting(const json& settings, const std::string& path) {
   const json* value = &settings;
@@ -222,12 +236,17 @@ ObservedCondition observe(const LessonCondition& condition, const LessonRun& run
   ObservedCondition observed;
   const LessonSubject& subject = condition.subject;
   observed.value = subject.observation->value(subject, run);
-  observed.wanted = condition.measured ? condition.measured->observation->value(*condition.measured, run) : condition.value;
+  observed.wanted = condition.measured            ? condition.measured->observation->value(*condition.measured, run)
+                    : subject.observation->wanted ? subject.observation->wanted(subject, run)
+                                                  : condition.value;
   // A setting may be null, such as that no cell is pinned. Null of any other observation means that it isn't known.
   const bool is_setting = subject.observation->value == &observe_field;
-  const bool is_known = (is_setting ? find_setting(run.settings, subject.field) != nullptr : !observed.value.is_null()) &&
-                        !(condition.measured && observed.wanted.is_null());
-  observed.is_met = is_known && is_met(condition.test, observed.value, observed.wanted, condition.within);
+  const bool is_computed = condition.measured || subject.observation->wanted;
+  observed.is_known = (is_setting ? find_setting(run.settings, subject.field) != nullptr : !observed.value.is_null()) &&
+                      !(is_computed && observed.wanted.is_null());
+  const auto is_right = subject.observation->is_right;
+  observed.is_met = observed.is_known && (is_right ? is_right(observed.value, observed.wanted, condition)
+                                                   : is_met(condition, observed.value, observed.wanted));
   return observed;
 }
 

@@ -84,6 +84,12 @@ int KeyboardFocus::steps_of_last(bool is_typed) {
   return is_active_ && offered_.back().id == scope_.focused ? steps_ : 0;
 }
 
+glm::ivec2 KeyboardFocus::moves_of_last() {
+  if (offered_.empty()) return {};
+  offered_.back().kind = Kind::Movable;
+  return is_at_last() ? moves_ : glm::ivec2(0);
+}
+
 void KeyboardFocus::prefer_last() {
   if (!offered_.empty()) offered_.back().is_preferred = true;
 }
@@ -217,6 +223,7 @@ void KeyboardFocus::press(const Stop& stop, Key key) {
       GImGui->NavNextActivateFlags = ImGuiActivateFlags_None;
       return;
     case Kind::Slider:
+    case Kind::Movable:
       break;
   }
 }
@@ -275,7 +282,9 @@ bool KeyboardFocus::take(const KeyPress& press, bool is_typing) {
   }
   if (!is_arrow(press.key)) return false;
   const bool is_slider = focused->kind == Kind::Slider || focused->kind == Kind::TypedSlider;
-  if (is_slider && axis_of(press.key) == 0) {
+  if (focused->kind == Kind::Movable) {
+    moves_[axis_of(press.key)] = is_backwards(press.key) ? -1 : 1;
+  } else if (is_slider && axis_of(press.key) == 0) {
     steps_ = is_backwards(press.key) ? -1 : 1;
   } else {
     move(press.key, true);
@@ -315,6 +324,7 @@ bool KeyboardFocus::end_frame(const Theme& theme) {
   offered_.clear();
   pressed_ = 0;
   steps_ = 0;
+  moves_ = {};
   bool has_moved = follow_scope();
   const std::uint32_t before = scope_.focused;
   if (const std::optional<Key> arrow = std::exchange(moves_on_, std::nullopt)) move(*arrow, false);

@@ -30,6 +30,11 @@ class KeyboardFocus {
   /// Notes that the control offered last has a value: returns by how many steps Left and Right change it in this frame.
   /// `is_typed`: Enter opens ImGui's field in it.
   int steps_of_last(bool is_typed);
+  /// Notes that the control offered last can be moved: returns to where arrows move it in this frame, x to the right, y
+  /// down.
+  glm::ivec2 moves_of_last();
+  /// Has the control offered last the keyboard?
+  bool is_at_last() const { return is_active_ && !offered_.empty() && offered_.back().id == scope_.focused; }
   /// Makes the last control the chosen one: its group, or the list that it is in, is entered here.
   void prefer_last();
   /// Names the last control, an entry of a list: its first letters find it.
@@ -64,7 +69,7 @@ class KeyboardFocus {
   friend class ControlGroup;
   static constexpr int kNoArea = std::numeric_limits<int>::min();
 
-  enum class Kind : std::uint8_t { Button, RepeatingButton, Field, Slider, TypedSlider, Drawn };
+  enum class Kind : std::uint8_t { Button, RepeatingButton, Field, Slider, TypedSlider, Drawn, Movable };
   struct Stop {
     std::uint32_t id = 0;
     std::uint32_t group = 0;  ///< 0: none
@@ -112,6 +117,7 @@ class KeyboardFocus {
   std::vector<Scope> below_;     ///< what the popup on top was opened from
   std::uint32_t pressed_ = 0;    ///< in this frame
   int steps_ = 0;                ///< of the focused slider in this frame
+  glm::ivec2 moves_{0};          ///< of the focused control, likewise
   std::optional<Key> held_;      ///< the key that pressed a control
   std::optional<Key> moves_on_;  ///< an arrow at the end of what a list shows, once it is scrolled
   std::optional<std::uint32_t> field_;

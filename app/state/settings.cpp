@@ -85,9 +85,39 @@ void for_each_plain_member(auto& settings, const auto& use) {
   use("verifies_head", settings.verifies_head);
 }
 
-json lessons_to_json(const LessonProgress& lessons) { return {{"cards", lessons.cards}, {"completed", lessons.completed}}; }
+constexpr std::uint32_t kCourse = 2;  // lessons of a file without a number had other ids
 
-LessonProgress lessons_from_json(const json& value, const std::string& path) {
+json lessons_to_json(const LessonProgress& lessons) {
+  json marks = json::object();
+  for (const auto& [id, cards] : lessons.marks) {
+    for (const auto& [card, mark] : cards) {
+      marks[id][std::to_string(card)] = {{"wrong", mark.wrong}, {"right", mark.right}, {"due", mark.is_due}};
+    }
+  }
+  return {{"course", kCourse}, {"cards", lessons.cards}, {"completed", lessons.completed}, {"marks", marks}};
+}
+
+std::map<std::string, std::map<std::uint32_t, CardMark>> marks_from_json(const json& value, const std::string& path) {
+  constexpr std::uint32_t kMost = 1'000'000;
+  std::map<std::string, std::map<std::uint32_t, CardMark>> marks;
+  const JsonReader by_id(value, path);
+  for (const auto& [id, cards] : value.items()) {
+    const JsonReader by_card(cards, by_id.path(id));
+    for (const auto& [card, member] : cards.items()) {
+      const JsonReader reader(member, by_card.path(card));
+      const bool is_number = !card.empty() && card.size() < 5 && card.find_first_not_of("0123456789") == std::string::npos;
+      if (!is_number) throw Error("{}: expected the number of a card", by_card.path(card));
+      CardMark& mark = marks[id][static_cast<std::uint32_t>(std::stoul(card))];
+      reader.read("wrong", mark.wrong, 0U, kMost);
+      reader.read("right", mark.right, 0U, kMost);
+      reader.read("due", mark.is_due);
+    }
+  }
+  return marks;
+}
+
+/// `note`: what became of lessons that aren't here any more.
+LessonProgress lessons_from_json(const json& value, const std::string& path, std::string& note) {
   constexpr std::uint32_t kLastCard = 1'000;
   const JsonReader reader(value, path);
   LessonProgress lessons;
@@ -104,7 +134,10 @@ LessonProgress lessons_from_json(const json& value, const std::string& path) {
       lessons.completed.insert(id.get<std::string>());
     }
   }
-  return lessons;
+  if (const json* marks = reader.find("marks")) lessons.marks = marks_from_json(*marks, reader.path("marks"));
+  if (reader.find("course") || lessons == LessonProgress{}) return lessons;
+  note = "The course is new (F4): progress in the lessons before it is not kept.";
+  return {};
 }
 
 /// At most `most` of a list of texts; `of`: what they are.
@@ -128,7 +161,7 @@ void put_first(std::vector<std::string>& recent, const std::string& text, std::s
   if (recent.size() > most) recent.resize(most);
 }
 
-Settings settings_from_json(const json& value) {
+Settings settings_from_json(const json& value, std::string& note) {
   const JsonReader reader(value, "");
   Settings settings;
   for_each_plain_member(settings, MemberReader{reader});
@@ -136,7 +169,7 @@ Settings settings_from_json(const json& value) {
   settings.recent_files = recent_from_json(reader, "recent_files", "paths", kMaxRecentFiles);
   settings.recent_choices = recent_from_json(reader, "recent_choices", "names", kMaxRecentChoices);
   if (const json* window = reader.find("window")) settings.window = window_from_json(*window, "window");
-  if (const json* lessons = reader.find("lessons")) settings.lessons = lessons_from_json(*lessons, "lessons");
+  if (const json* lessons = reader.find("lessons")) settings.lessons = lessons_from_json(*lessons, "lessons", note);
   if (const json* panes = reader.find("panes")) for_each_member(settings.panes, MemberReader{JsonReader(*panes, "panes")});
   if (const json* state = reader.find("state")) {
     const Result<State> read = state_from_json(with_color_range(*state, "largest"));
@@ -230,7 +263,9 @@ LoadedSettings load_settings(const fs::path& path) {
     return {.settings = {}, .warning = warning, .is_of_newer_version = true};
   }
   try {
-    LoadedSettings loaded{.settings = settings_from_json(value), .has_state = value.contains("state"), .warning = {}};
+    LoadedSettings loaded;
+    loaded.settings = settings_from_json(value, loaded.note);
+    loaded.has_state = value.contains("state");
     JsonReader(value, "").read("counter", loaded.counter, std::uint64_t{0}, kMaxCounter);
     return loaded;
   } catch (const std::exception& error) {

@@ -34,10 +34,19 @@ struct Panes {
   bool operator==(const Panes&) const = default;
 };
 
+/// How a card's task was done.
+struct CardMark {
+  std::uint32_t wrong = 0, right = 0;  ///< how often
+  bool is_due = false;                 ///< it is asked again, because of a wrong answer
+
+  bool operator==(const CardMark&) const = default;
+};
+
 /// How far lessons were played, by their ids.
 struct LessonProgress {
-  std::map<std::string, std::uint32_t> cards;  ///< the card at which one was left
-  std::set<std::string> completed;
+  std::map<std::string, std::uint32_t> cards;                      ///< the card at which one was left
+  std::set<std::string> completed;                                 ///< those that are passed
+  std::map<std::string, std::map<std::uint32_t, CardMark>> marks;  ///< of cards
 
   bool operator==(const LessonProgress&) const = default;
 };
@@ -93,6 +102,7 @@ struct LoadedSettings {
   Settings settings;
   bool has_state = false;              ///< false: no saved state, as at the first start
   std::optional<std::string> warning;  ///< one line for the terminal and the window, when the file was invalid
+  std::string note = {};               ///< one line of the same kind, about a valid file; empty: there is none
   std::uint64_t counter = 0;           ///< KeptWindow's, when it was saved
   bool is_of_newer_version = false;    ///< a newer Headlight's, which must stay as it is
 };

@@ -72,8 +72,12 @@ struct Aim {
   bool scrolls = false;        ///< in the first frame of a card: the view scrolls to the control or the matrix
   bool shows_indices = false;  ///< axes number their tokens, from 0
   bool conceals = false;       ///< cells of maps are blank: the user is asked what is in them
+  std::optional<attention::Stage> conceals_from = {};  ///< in Steps: this matrix and those after it are blank
+  bool is_nameless = false;                            ///< nothing says what a head does: the user is asked
 
   bool operator==(const Aim&) const = default;
+  /// Is a stage's matrix blank where others aren't?
+  bool hides(attention::Stage stage) const { return conceals && conceals_from && stage >= *conceals_from; }
 };
 
 /// Tokens under the pointer, by their chip, label or cell: as a row and as a column of the map.

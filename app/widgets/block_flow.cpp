@@ -278,7 +278,8 @@ void draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode
                        const chart::Rect& clip, std::uint32_t place) {
   const shell::Theme& theme = frame.ui.theme();
   const ShownTile shown = find_tile(frame, node_query(frame, subject, node, area.size));
-  if (!shown.tile || shown.tile->values.empty()) return fill_rect(area, theme.missing);
+  const bool is_hidden = frame.transient.aim.hides(node.stage);
+  if (is_hidden || !shown.tile || shown.tile->values.empty()) return fill_rect(area, theme.missing);
   shell::HeatmapImage image = heatmap_of(shown, place, theme);
   // Each by its own numbers: beside those of other heads it could be black.
   if (quantity(shown.query.quantity).colors == ColorKind::Diverging) {

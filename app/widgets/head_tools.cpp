@@ -31,7 +31,7 @@ ShownMetrics ask_metrics(Frame& frame) {
 ShownMetrics ask_cheap_metrics(Frame& frame) {
   constexpr std::uint32_t kMaxTokens = 2'048;
   const inference::BlockShape* shape = selected_shape(frame);
-  const bool is_cheap = shape && std::max(shape->queries, shape->keys) <= kMaxTokens;
+  const bool is_cheap = shape && std::max(shape->queries, shape->keys) <= kMaxTokens && !frame.transient.aim.is_nameless;
   return is_cheap ? ask_metrics(frame) : ShownMetrics();
 }
 

@@ -1,6 +1,7 @@
 #include "app/window/lessons.h"
 
 #include "app/widgets/controls.h"
+#include "core/file.h"
 
 namespace headlight::app {
 
@@ -85,8 +86,51 @@ void Lessons::begin_card() {
   }
 }
 
+void Lessons::record(const std::filesystem::path& path) {
+  if (std::filesystem::exists(path)) results_ = read_results(path);
+  memory_.results = utf8(path);
+  memory_.name = results_.name;
+}
+
+void Lessons::write_answers() {
+  const std::vector<LessonResults::Answer> answers = player_.take_answers();
+  if (answers.empty() || memory_.results.empty()) return;
+  results_.name = memory_.name;
+  for (const LessonResults::Answer& answer : answers) {
+    results_.answers.push_back(answer);
+    results_.answers.back().time = time_of_answer();
+  }
+  desk_.attempt([&] { write_file_atomically(memory_.results, results_text(results_)); });
+}
+
+void Lessons::paint_by_keys() {
+  constexpr std::array kDigits = {shell::Key::Digit0, shell::Key::Digit1, shell::Key::Digit2, shell::Key::Digit3,
+                                  shell::Key::Digit4};
+  for (auto& [condition, draft] : memory_.drafts) {
+    if (!draft.focused || *draft.focused >= draft.levels.size()) continue;
+    for (std::size_t digit = 0; digit < kDigits.size(); ++digit) {
+      if (!desk_.ui.take_key(kDigits.at(digit))) continue;
+      draft.levels[*draft.focused] = static_cast<std::uint8_t>(digit);
+      desk_.ui.request_redraw(2);
+    }
+  }
+}
+
+void Lessons::observe(std::vector<Query>& queries) {
+  const bool has_news = player_.observe(desk_.state, desk_.result, queries, desk_.settings.lessons);
+  write_answers();
+  if (!has_news) return;
+  if (player_.wants_try()) desk_.post([this] { reopen(); });
+  desk_.ui.request_redraw(2);
+}
+
+void Lessons::reopen() {
+  change([&](State& state) { return player_.reopen(state, desk_.settings.lessons); });
+}
+
 void Lessons::begin_frame() {
   point();
+  if (is_playing()) paint_by_keys();
   if (!is_playing() || desk_.now_s < next_look_s_) return;
   next_look_s_ = desk_.now_s + kLook_s;
   const std::uint64_t opening = player_.openings();
@@ -145,7 +189,7 @@ void Lessons::take(const LessonChoice& choice) {
     case What::GoBack:
       return go_back();
     case What::Reopen:
-      return change([&](State& state) { return player_.reopen(state); });
+      return reopen();
     case What::Answer:
       player_.answer(choice.condition, choice.answer);
       break;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "app/lessons/lesson_player.h"
+#include "app/lessons/results.h"
 #include "app/window/desk.h"
 #include "app/window/sidebar/panels.h"
 
@@ -21,6 +22,8 @@ class Lessons final : public Feature {
   /// Is the card of a lesson beside the view while presenting?
   bool shows_card() const { return player_.is_open() && !is_card_folded_; }
   void fold_card() { is_card_folded_ = !is_card_folded_; }
+  /// Writes every answer to a file, after those that it has. Throws Error where it has something else.
+  void record(const std::filesystem::path& path);
   void on_notes(std::function<void(const std::string&)> tell) { tell_notes_ = std::move(tell); }
 
   void toggle();
@@ -30,6 +33,8 @@ class Lessons final : public Feature {
   void go_on();
   void go_back();
 
+  /// Called once a frame, after input: counts what is done on the open card.
+  void observe(std::vector<Query>& queries);
   /// Takes what the card points at, and looks whether its file has changed.
   void begin_frame() override;
   double redraw_after_s() const override;
@@ -45,6 +50,7 @@ class Lessons final : public Feature {
   /// Makes room for the panel.
   void show_panel();
   void play(std::size_t index, bool restarts);
+  void reopen();
   /// Changes the state as `change` does, which returns one line where it can't.
   template <typename Change>
   void change(Change&& change);
@@ -55,12 +61,17 @@ class Lessons final : public Feature {
   void begin_card();
   void point();
   void take(const LessonChoice& choice);
+  /// Writes the player's answers since the last call.
+  void write_answers();
+  /// Takes the digits that paint the cell that has the keyboard.
+  void paint_by_keys();
 
   static constexpr double kLook_s = 0.5;  ///< between two looks at the time of the open lesson's file
   static constexpr int kAimFrames = 3;    ///< until what a card points at is scrolled to
   LessonPlayer player_;
   LessonPanelMemory memory_;
   bool has_read_lessons_ = false;
+  LessonResults results_;
   double next_look_s_ = 0.0;
   int aim_frames_ = 0;           ///< of kAimFrames, that are left since a card was opened
   bool is_card_folded_ = false;  ///< while presenting

@@ -1,6 +1,7 @@
 #include "app/window/sessions.h"
 
 #include "app/engine/analyses/run_sample.h"
+#include "app/lessons/exercise.h"
 #include "app/models/starter_view.h"
 #include "app/state/corpus_settings.h"
 #include "app/state/map_settings.h"
@@ -24,6 +25,9 @@ void Sessions::open_files(const std::vector<std::string>& paths) {
     return;
   }
   desk_.attempt([&] {
+    if (const std::string exercise = exercise_of(path); !exercise.empty()) {
+      return desk_.tell(take_solution(exercise, path).says);
+    }
     const FileKind kind = kind_of_file(path);
     if (kind == FileKind::Capture) return models_.open_capture(path);
     if (kind == FileKind::Model) return models_.open(utf8(path));

@@ -172,7 +172,8 @@ void ViewArea::say(Frame& frame, bool is_first_time) {
   if (frame.says.empty() && (view.group == "Look" || view.group == "Compute"))
     frame.says = map_sentence(frame, {.names_as_written = view.id == kHeadView});
   if (is_first_time && view.id == kHeadView && !frame.transient.pointed_number) frame.says = kFirstSentence;
-  if (frame.transient.aim.conceals) frame.says.clear();  // it would answer what the lesson asks
+  if (frame.transient.aim.conceals || frame.transient.aim.is_nameless)
+    frame.says.clear();  // it would answer what the lesson asks
   draw_sentence(frame, frame.says);
   if (number_ == shown_) sentence_ = frame.says;
 }

@@ -215,6 +215,7 @@ int run_window(const ViewOptions& options, const platform::EndSignals& signals) 
     fmt::print("{}\n", notes);
     std::fflush(stdout);
   });
+  if (!options.results.empty()) workspace.record_answers(options.results);
   if (!options.lesson.empty()) workspace.show_lesson(options.lesson, options.lesson_card);
   const std::unique_ptr<LinkServer> link = open_link(options);
   if (link) workspace.follow([&link] { return link->snapshot(); });

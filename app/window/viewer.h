@@ -22,6 +22,7 @@ struct ViewOptions {
   std::filesystem::path steps = {};                            ///< a file of saved steps; empty: none
   std::filesystem::path lesson = {};                           ///< played; empty: none
   std::size_t lesson_card = 0;                                 ///< with which it begins
+  std::filesystem::path results = {};                          ///< to which answers are written; empty: none
   bool is_first_start = false;                                 ///< the text box has the keyboard, to be typed into
   bool is_linkable = true;                                     ///< programs can send captures to the window
 };

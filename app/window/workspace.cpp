@@ -271,7 +271,7 @@ void Workspace::settle_device() {
 void Workspace::remember(double now_s) {
   follow_second_text(desk_.state);
   // All tokens of one continuation are one step.
-  if (lessons_.player().observe(desk_.state, desk_.result, queries_)) desk_.ui.request_redraw(2);
+  lessons_.observe(queries_);
   if (desk_.undo.observe(desk_.state, now_s, is_mouse_held_ || desk_.generation.is_running())) desk_.ui.request_redraw(2);
   places_.observe(desk_.state, now_s);
   forget_toast(now_s);

@@ -82,6 +82,8 @@ class Workspace final : private CommandHost {
   /// Plays a lesson's file from one of its cards on, beside those of the folders. Throws Error where it is none.
   void show_lesson(const std::filesystem::path& path, std::size_t card = 0) { lessons_.show(path, card); }
   /// Gives the cards' notes for the presenter to `tell`, a paragraph each.
+  /// Writes the answers to lessons to a file. Throws Error where it has something else.
+  void record_answers(const std::filesystem::path& path) { lessons_.record(path); }
   void on_notes(std::function<void(const std::string&)> tell) { lessons_.on_notes(std::move(tell)); }
 
   /// Shows the view alone, and a lesson's card, in large type.

@@ -5,6 +5,7 @@ docs/PYTHON.md of the project describes the functions, docs/LIVE_LINK.md the pro
 """
 
 from ._captures import Capture
+from ._exercises import Checked, Exercise, Inputs, exercise, exercises
 from ._link import Link, connect
 from ._models import Capturing, capture, capturing
 from ._pages import Page
@@ -17,7 +18,10 @@ from ._windows import Window
 __all__ = [
     "Capture",
     "Capturing",
+    "Checked",
+    "Exercise",
     "HeadlightError",
+    "Inputs",
     "Link",
     "Page",
     "Run",
@@ -26,6 +30,8 @@ __all__ = [
     "capture",
     "capturing",
     "connect",
+    "exercise",
+    "exercises",
     "page",
     "program",
     "run",

@@ -111,8 +111,9 @@ def reason(stderr: str, status: int) -> str:
 DONE = (0, 3)
 
 
-def call(*arguments: str, text: str | None = None) -> str:
-    """Runs a command to its end and returns what it printed. Raises HeadlightError with the program's line."""
+def call(*arguments: str, text: str | None = None, also: tuple[int, ...] = ()) -> str:
+    """Runs a command to its end and returns what it printed. Raises HeadlightError with the program's line; not where the
+    status is one of `also` and something was printed."""
     done = subprocess.run(
         [program(), *arguments],
         input=text,
@@ -122,7 +123,7 @@ def call(*arguments: str, text: str | None = None) -> str:
         errors="replace",
         check=False,
     )
-    if done.returncode not in DONE:
+    if done.returncode not in DONE and not (done.returncode in also and done.stdout):
         raise HeadlightError(reason(done.stderr, done.returncode))
     notes = [line for line in done.stderr.splitlines(True) if line.startswith("headlight: note: computing on ")]
     sys.stderr.writelines(notes)

@@ -1,8 +1,5 @@
 #include "export/page.h"
 
-#include <map>
-
-#include "chart/color.h"
 #include "core/error.h"
 #include "core/half.h"
 #include "core/json.h"
@@ -139,6 +136,8 @@ Json describe(const PageSet& set, PageNumbers numbers) {
   return json;
 }
 
+}  // namespace
+
 std::string color_bytes(chart::ColorMap map) {
   std::string bytes;
   for (const std::uint32_t packed : chart::table(map)) {
@@ -148,7 +147,6 @@ std::string color_bytes(chart::ColorMap map) {
   return base64(bytes);
 }
 
-/// The template with every "{{NAME}}" replaced once; what is inserted isn't looked at again.
 std::string filled(std::string_view text, const std::map<std::string_view, std::string>& parts) {
   std::string result;
   for (std::size_t begin = 0; begin < text.size();) {
@@ -160,7 +158,7 @@ std::string filled(std::string_view text, const std::map<std::string_view, std::
   return result;
 }
 
-}  // namespace
+std::string closed(std::string_view script) { return fmt::format("\"use strict\";\n(() => {{\n{}}})();\n", script); }
 
 PageNumbers page_numbers(std::uint64_t cells) {
   if (cells <= kExactCells) return PageNumbers::F32;
@@ -198,7 +196,7 @@ std::string encode_page(const AttentionPage& page) {
                             {"TITLE", markup_text(page.title)},
                             {"STYLE", std::string(kPageStyle)},
                             {"DATA", json_in_markup(to_text(data, -1))},
-                            {"SCRIPT", fmt::format("\"use strict\";\n(() => {{\n{}}})();\n", kPageScript)}});
+                            {"SCRIPT", closed(kPageScript)}});
 }
 
 }  // namespace headlight::exporting

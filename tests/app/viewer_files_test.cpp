@@ -6,11 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "app/lessons/exercise.h"
 #include "app/state/session_file.h"
 #include "app/ui_driver.h"
 #include "app/window/offscreen_viewer.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "export/file_array.h"
 #include "support/temporary_directory.h"
 #include "survey/written_survey.h"
 
@@ -121,6 +123,42 @@ TEST_SUITE("gpu") {
     write_file_atomically(folder.path() / "large.txt", std::string((std::size_t{1} << 20) + 1, 'a'));
     ui.window().open_files({(folder.path() / "large.txt").string()});
     CHECK(ui.window().notice().text.find("MiB") != std::string::npos);
+  }
+
+  TEST_CASE("a dropped file of an exercise's solution is checked, and completes the card that waits for it") {
+    const TemporaryDirectory folder;
+    setenv("XDG_STATE_HOME", (folder.path() / "state").c_str(), 1);
+    const fs::path lesson = folder.path() / "code.json", solution = folder.path() / "mine.safetensors";
+    write_file_atomically(lesson,
+                          std::string_view(R"({"headlight_lesson": 1, "title": "T", "summary": "S", "cards": [{"title": "C",
+      "text": ["a"], "opens": {"preset": "notebook-004"}, "task": "Solve", "done": [{"exercise": "004/attention"}]}]})"));
+    const ExerciseStages stages = stages_of(exercise("004/attention"));
+    const auto write = [&](float error) {
+      const model::reference::Array& result = stages.back().second;
+      Tensor tensor(result.shape, {result.values.begin(), result.values.end()});
+      tensor.values.back() += error;
+      std::vector<exporting::FileArray> arrays;
+      arrays.push_back(exporting::array_of("output", tensor));
+      const auto file = exporting::open_safetensors(solution, arrays, {{"exercise", "004/attention"}});
+      std::string bytes;
+      arrays.front().read(0, bytes);
+      file->append(bytes);
+      file->finish();
+    };
+    UiDriver ui;
+    ui.window().open_files({lesson.string()});
+    ui.settle();
+    const auto drop = [&](float error) {
+      write(error);
+      ui.window().open_files({solution.string()});
+      ui.settle();
+      return ui.window().notice().text;
+    };
+    CHECK(drop(0.5F).starts_with("Wrong: merged \u2013 1 of 32 numbers differ"));
+    CHECK(ui.sees("lesson.task"));
+    CHECK(drop(0.0F) == "Right: merged, within 1e-05 of notebook-004.");
+    CHECK(ui.sees("lesson.task.done"));
+    unsetenv("XDG_STATE_HOME");
   }
 
   TEST_CASE("surveys and files of prompts that were opened are in the File menu and the palette, until they are gone") {

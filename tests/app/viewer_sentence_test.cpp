@@ -389,8 +389,9 @@ TEST_SUITE("gpu") {
         }
       }
     }
-    UiDriver notebook;
-    start_lesson(notebook, "3-notebook-001");  // its first head's evenness is 0.99
+    State of_notebook;
+    select_preset(of_notebook, "notebook-001");  // its first head's evenness is 0.99
+    UiDriver notebook(of_notebook);
     const std::string properties = text_on_screen(notebook.rect("properties"));
     CHECK(properties.find("evenness") != std::string::npos);
     CHECK(properties.find("It spreads") == std::string::npos);

@@ -55,7 +55,7 @@ head -n 12 "$assets/examples/captions.txt" > corpus.txt
 head -n 3 "$assets/examples/captions.txt" > captions.txt
 printf 'ein Mann isst ein Eis\nein Hund\n' > a.de
 printf 'a man eats an ice cream\na dog\n' > a.en
-cp "$assets/lessons/1-what-a-query-is.json" lesson.json
+cp "$assets/lessons/dot-product.json" lesson.json
 cp "$assets/examples/views/head.headlight.json" notes.headlight.json
 cp "$assets/examples/views/patching.headlight.json" .
 cp "$assets/examples/captions.txt" long.txt

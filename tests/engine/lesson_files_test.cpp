@@ -7,7 +7,6 @@
 
 #include "app/lessons/card_runner.h"
 #include "app/lessons/lesson.h"
-#include "app/lessons/worksheet.h"
 #include "core/file.h"
 #include "engine/reference_runner.h"
 #include "engine/small_lesson.h"
@@ -70,22 +69,6 @@ TEST_SUITE("cpu") {
     CHECK(check_lesson(read_lesson(plain.path), options).empty());
   }
 
-  TEST_CASE("a lesson on paper: pages with and without answers") {
-    json lesson = small_lesson();
-    lesson["cards"][0]["done"] = {{{"click", "map"}, {"equals", {2, 1}}, {"hint", "h"}}};
-    lesson["cards"][0]["reveal"] = {"Because."};
-    for (int i = 0; i < 6; ++i) lesson["cards"].push_back(lesson["cards"][0]);  // more than a page has room for
-    const LessonFile file(lesson);
-    const EngineOptions options{.open = open_reference_runner, .device = {}};
-    const Lesson read = read_lesson(file.path);
-    const std::string sheet = worksheet_pdf(read, options, false), answers = worksheet_pdf(read, options, true);
-    CHECK(sheet.starts_with("%PDF"));
-    CHECK(answers.starts_with("%PDF"));
-    CHECK(answers.size() > sheet.size());
-    CHECK(sheet.find("/Type /Page % 2") != std::string::npos);  // as cairo numbers them
-    CHECK(worksheet_pdf(read, options, true) == answers);
-  }
-
   TEST_CASE("files that are no lessons are refused in one line that says what and where") {
     CHECK(refusal_of(json::object()) == "no Headlight lesson: it has no member \"headlight_lesson\"");
     CHECK(refusal_of(with("/title", nullptr)) == "cards[0].title: expected a text");
@@ -107,7 +90,9 @@ TEST_SUITE("cpu") {
       return refusal.substr(std::min(place.size(), refusal.size()));
     };
     CHECK(refusal_of_condition({{"equals", 1}}) ==
-          ": expected one of field, cell, largest_key, metric, probability, loss, choice, number, click");
+          ": expected one of field, cell, offset, largest_key, metric, probability, loss, exercise, choice, number, click, "
+          "order, explain, draw, arrows, row_by_hand");
+    CHECK(refusal_of_condition({{"exercise", "001/tsak"}}) == ".exercise: there is no exercise '001/tsak'");
     CHECK(refusal_of_condition({{"cell", {{"rwo", 1}}}, {"at_least", 1}}) == ".cell.rwo: no such member");
     CHECK(
         refusal_of_condition({{"cell", {{"row", -1}}}, {"at_least", 1}}).starts_with(".cell.row: expected a whole number"));

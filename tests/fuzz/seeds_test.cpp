@@ -47,7 +47,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kGoldenS
      {"image", ".jpg"},
      {"npy", ".npy"},
      {"prompts", ".jsonl"},
-     {"lesson", "1-what-a-query-is.json"}}};
+     {"lesson", "one-row-by-hand.json"}}};
 
 /// Returns the small golden files that are seeds of a reader beside seeds_of().
 std::vector<std::string> golden_seeds_of(const Reader& reader) {

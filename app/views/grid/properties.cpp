@@ -145,7 +145,8 @@ void draw_head(Frame& frame) {
     mark_pointer_item(frame, fmt::format("properties.metric.{}", i), text_of(metric).help);
     ++written;
   }
-  if (const std::string coverage = coverage_text(shown); !coverage.empty()) {
+  const std::string coverage = frame.transient.aim.is_nameless ? std::string() : coverage_text(shown);
+  if (!coverage.empty()) {
     write_dim(frame, fit_text(frame.ui.fonts().small, coverage, width_left()));
   }
   if (selected_shape(frame)->d_output == 0) return;  // a gain would change nothing

@@ -341,7 +341,8 @@ void draw_matrix(Frame& frame, const MatrixView& view, const MatrixMarks& marks,
     return;
   }
   draw_caption(frame, view);
-  draw_cells(frame, view, values, subject);
+  const StepMatrix matrix = view.plan.stage;
+  if (!matrix.is_stage() || !frame.transient.aim.hides(matrix.stage())) draw_cells(frame, view, values, subject);
   draw_row_labels(frame, view);
   draw_column_labels(frame, view);
   draw_heads(frame, view);

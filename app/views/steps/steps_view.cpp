@@ -363,6 +363,8 @@ void draw_steps_panel(Frame& frame, StepsMemory& memory) {
   const std::optional<StepCell> cell = draw_unfolded_step(frame, subject, flow, size, memory);
   if (cell != memory.explained) frame.ui.request_redraw(2);  // its parts are framed in the strip
   memory.explained = cell;
+  const Aim& aim = frame.transient.aim;
+  if (aim.hides(flow.opened->stage) || (cell && cell->matrix.is_stage() && aim.hides(cell->matrix.stage()))) return;
   if (!has_row) return draw_calculation(frame, subject, cell, low, memory);
   ImGui::SetCursorScreenPos(at + glm::vec2(size.x + kRowGap, 0.0F));
   begin_bare_region("row", {std::min(room.x - size.x - kRowGap, kWidestRow), room.y});

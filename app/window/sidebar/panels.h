@@ -77,11 +77,28 @@ struct LessonChoice {
   std::string language = {};   ///< of ChooseLanguage; empty: the file's own
 };
 
+/// An answer to a question of the card before it is confirmed; each kind of question uses its own members.
+struct QuestionDraft {
+  std::string text = {};                    ///< a number, an explanation
+  bool is_compared = false;                 ///< the explanation, with the file's
+  std::optional<std::size_t> chosen = {};   ///< option
+  std::vector<std::size_t> order = {};      ///< of options
+  std::vector<std::string> fields = {};     ///< of a row
+  std::vector<std::uint8_t> levels = {};    ///< of a painted map's cells, quarters
+  std::uint8_t brush = 4;                   ///< level that is painted
+  std::optional<std::size_t> focused = {};  ///< cell that has the keyboard
+  std::optional<glm::vec2> last = {};       ///< place of the pointer that paints
+  std::array<glm::vec2, 2> ends = {};       ///< of arrows
+  bool has_begun = false;                   ///< the arrows are where the file has them, or were moved
+};
+
 /// The panel's state from frame to frame.
 struct LessonPanelMemory {
-  float footer = 64.0F;                           ///< height of the buttons, which never scroll
-  std::map<std::size_t, std::string> typed = {};  ///< into the fields of the card's conditions
-  std::uint64_t opening = 0;                      ///< LessonPlayer::openings() of the last frame
+  float footer = 64.0F;                              ///< height of the buttons, which never scroll
+  std::map<std::size_t, QuestionDraft> drafts = {};  ///< of the card's conditions
+  std::uint64_t opening = 0;                         ///< LessonPlayer::openings() of the last frame
+  std::string results = {};                          ///< the file that answers are written to; empty: none
+  std::string name = {};                             ///< in that file
 };
 
 /// Draws the list of lessons, or a card: its sentences, its task, printed numbers beside the program's own, and buttons.
