@@ -218,13 +218,11 @@ std::optional<int> parse(CLI::App& app, std::vector<std::string> arguments) {
 std::vector<Subcommand> add_commands(CLI::App& app) {
   describe(app);
   std::vector<Subcommand> commands = {
-      add_view_command(app),           add_screenshot_command(app), add_describe_command(app),
-      add_export_command(app),         add_info_command(app),       add_models_command(app),
-      add_tokenize_command(app),       add_detokenize_command(app), add_translate_command(app),
-      add_generate_command(app),       add_evaluate_command(app),   add_devices_command(app),
-      add_check_command(app),          add_survey_command(app),     add_check_lesson_command(app),
-      add_lesson_page_command(app),    add_worksheet_command(app),  add_results_command(app),
-      add_check_exercise_command(app),
+      add_view_command(app),      add_screenshot_command(app), add_describe_command(app),       add_export_command(app),
+      add_info_command(app),      add_models_command(app),     add_tokenize_command(app),       add_detokenize_command(app),
+      add_translate_command(app), add_generate_command(app),   add_evaluate_command(app),       add_devices_command(app),
+      add_check_command(app),     add_survey_command(app),     add_check_lesson_command(app),   add_lesson_page_command(app),
+      add_worksheet_command(app), add_results_command(app),    add_check_exercise_command(app),
   };
   for (const Subcommand& command : commands) {
     take_over(*command.app);

@@ -22,8 +22,8 @@ struct SaidOfMap {
   bool names_as_written = false;  ///< rows have the names of written_tokens(), where those are chosen
 };
 Sentence map_sentence(Frame& frame, const SaidOfMap& how = {});
-/// Returns the cell of weights that it tells while nothing is pointed at or chosen: the last query, and the key that it looks
-/// at most; none until the row is known.
+/// Returns the cell of weights that it tells while nothing is pointed at or chosen: the last query, and the key that it
+/// looks at most; none until the row is known.
 std::optional<attention::Cell> told_cell(Frame& frame);
 
 }  // namespace headlight::app

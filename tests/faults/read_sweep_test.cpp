@@ -226,8 +226,7 @@ TEST_SUITE("cpu") {
     sweep.run({.arguments = {"tokenize", "--words", "de", "--model", "multi30k-de-en", "--text", "ein hund"},
                .file = "/notebook_words.json"});
     const std::string answers = file("answers.json", R"({"headlight_results": 1, "answers": []})");
-    sweep.run(
-        {.arguments = {"results", answers, "--quiet", "--out", sweep.out() + ".html"}, .file = "/answers.json"});
+    sweep.run({.arguments = {"results", answers, "--quiet", "--out", sweep.out() + ".html"}, .file = "/answers.json"});
     sweep.run({.arguments = {"tokenize", "--model", "captions-gpt2"}, .file = kInputFile, .input = lines});
     sweep.run({.arguments = {"detokenize", "--model", "captions-gpt2"}, .file = kInputFile, .input = "5 6\n7\n"});
     sweep.run(

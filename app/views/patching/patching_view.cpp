@@ -1,8 +1,7 @@
 #include "app/views/view.h"
 
 #include "app/engine/analyses/head_metric_text.h"
-#include "app/views/patching/patching_parts.h"
-#include "app/widgets/cells/provenance.h"
+#include "app/views/patching/patched_cells.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/prediction_bars.h"
@@ -25,7 +24,7 @@ constexpr double kMinRange = 0.1;  // of the colours: rounding isn't shown as if
 class PatchingView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
-    effects_ = nullptr;
+    cells_.effects = nullptr;
     kept_.draw(frame);
     if (!frame.result.input || !frame.result.network || !draw_patching_start(frame)) return;
     kept_.update(frame);
@@ -39,20 +38,20 @@ class PatchingView final : public ViewPanel {
     if (!query) return draw_missing(frame);
     const Analysed* answer = frame.ask(*query);
     if (answer && !answer->error.empty()) return write_note(frame, answer->error + ".", frame.ui.theme().warning);
-    effects_ = answer ? answer->as<PatchEffects>() : nullptr;
-    if (!effects_) return write_missing(frame, answer);
+    cells_.effects = answer ? answer->as<PatchEffects>() : nullptr;
+    if (!cells_.effects) return write_missing(frame, answer);
     look_up(frame, *answer, *logit);
     draw_summary(frame);
-    if (!effects_->can_recover(state.patching.measure)) {
-      effects_ = nullptr;
+    if (!cells_.effects->can_recover(state.patching.measure)) {
+      cells_.effects = nullptr;
       return write_note(frame, kNothingToRecover, frame.ui.theme().warning);
     }
     draw_buttons(frame);
-    if (is_heads()) {
+    if (cells_.is_heads()) {
       draw_heads(frame);
     } else {
       const float height = std::floor(height_left() * kMapShare);
-      ColumnPair{.share = share_of_map(frame, matrix_, kMapShare)}.draw(
+      ColumnPair{.share = share_of_map(frame, cells_.matrix, kMapShare)}.draw(
           [&] { draw_tokens(frame); }, [&] { draw_list(frame); }, std::max(height, kMinMapHeight));
     }
     say_effect(frame);
@@ -61,9 +60,9 @@ class PatchingView final : public ViewPanel {
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
-    if (!effects_) return nullptr;
-    if (is_heads()) return scores_.figure({.title = title_, .subtitle = about_ + summary_});
-    exporting::HeatmapFigure figure = matrix_.figure();
+    if (!cells_.effects) return nullptr;
+    if (cells_.is_heads()) return scores_.figure({.title = title_, .subtitle = about_ + summary_});
+    exporting::HeatmapFigure figure = cells_.matrix.figure();
     figure.title = title_;
     figure.subtitle = about_ + summary_;
     return exporting::make_drawing(std::move(figure), exporting::DrawingFormat::Svg);
@@ -76,23 +75,19 @@ class PatchingView final : public ViewPanel {
     if (!number || !number->value) return;
     const auto what = std::ranges::find(number->notes, "changed", &std::pair<std::string, std::string>::first);
     if (what == number->notes.end()) return;
-    frame.says = fmt::format("With {} of {} the {} goes {} of the way to it.", what->second, source_name(choices_, names_),
-                             measured_, number_word(*number->value));
+    frame.says = fmt::format("With {} of {} the {} goes {} of the way to it.", what->second,
+                             source_name(cells_.choices, cells_.names), cells_.measured, number_word(*number->value));
   }
-
-  bool is_heads() const { return is_of_heads(choices_.map); }
-  bool is_paths() const { return choices_.map == PatchMap::Paths; }
-  bool is_weights() const { return choices_.map == PatchMap::Weights; }
 
   /// Returns the question for the engine; for paths it draws the choice of their end as well. None: there is no such end.
   std::optional<AnalysisQuery> asked(Frame& frame, const ChosenLogit& logit) {
     const model::BlockKind kind = frame.state.selection.block.kind;
-    head_ = {};
+    cells_.head = {};
     if (frame.state.patching.map == PatchMap::Weights) {
-      head_ = frame.state.selection.head_ref();
-      receiver_ = head_name(head_);
+      cells_.head = frame.state.selection.head_ref();
+      cells_.receiver = head_name(cells_.head);
       return weight_patching_query(
-          frame.state.patching, head_,
+          frame.state.patching, cells_.head,
           {.batch = logit.position.batch, .position = logit.position.token, .token = logit.token, .other = logit.other});
     }
     if (frame.state.patching.map != PatchMap::Paths) {
@@ -111,7 +106,7 @@ class PatchingView final : public ViewPanel {
       receiver = PathEnd{.head = *chosen, .input = choice.input};
     if (!receiver) return std::nullopt;
     draw_path_controls(frame, *receiver);
-    receiver_ = receiver_name(frame, *receiver);
+    cells_.receiver = receiver_name(frame, *receiver);
     return paths_query(frame, logit, *receiver);
   }
 
@@ -121,58 +116,53 @@ class PatchingView final : public ViewPanel {
     write_note(frame, search_text(search_));
   }
 
-  /// Returns the label of a token that is a column of the effects.
-  std::string label(std::size_t column) const {
-    const std::vector<std::string>& tokens = is_weights() ? matrix_.columns.tokens : matrix_.rows.tokens;
-    return column < tokens.size() ? tokens[column] : std::to_string(column);
-  }
-  std::optional<double> value(std::size_t row, std::size_t column) const {
-    return effects_->recovery_at(row, column, choices_.measure);
-  }
-
   /// Keeps the texts that are drawn again until there are other findings.
   void look_up(Frame& frame, const Analysed& answer, const ChosenLogit& logit) {
     const PatchMeasure measure = frame.state.patching.measure;
-    const bool is_known = result_ == answer.result && choices_.measure == measure;
+    const bool is_known = result_ == answer.result && cells_.choices.measure == measure;
     result_ = answer.result;
-    choices_ = frame.state.patching;
-    names_ = run_names(frame.state);
-    kind_ = frame.state.selection.block.kind;
-    position_ = logit.position;
-    token_ = logit.token;
-    measured_ = measure == PatchMeasure::Logit
-                    ? logit_title(frame, logit)
-                    : fmt::format("{} of \u201C{}\u201D", measure == PatchMeasure::Loss ? "loss" : "probability",
-                                  candidate_label(frame.result, logit.token));
-    title_ = map_title(choices_, receiver_, measured_);
+    cells_.choices = frame.state.patching;
+    cells_.names = run_names(frame.state);
+    cells_.kind = frame.state.selection.block.kind;
+    cells_.position = logit.position;
+    cells_.token = logit.token;
+    cells_.measured = measure == PatchMeasure::Logit
+                          ? logit_title(frame, logit)
+                          : fmt::format("{} of \u201C{}\u201D", measure == PatchMeasure::Loss ? "loss" : "probability",
+                                        candidate_label(frame.result, logit.token));
+    title_ = map_title(cells_.choices, cells_.receiver, cells_.measured);
     about_ = fmt::format("{}, \u201C{}\u201D and \u201C{}\u201D. ",
                          frame.result.model ? utf8(frame.result.model->path.filename()) : "playground",
                          typed_text(frame.state.source), typed_text(frame.state.compare.baseline->inputs.source));
     if (is_known) return;
-    strongest_ = listed_patches(*effects_, measure);
-    matrix_ = {};
+    strongest_ = listed_patches(*cells_.effects, measure);
+    cells_.matrix = {};
     scores_ = {};
-    if (is_heads()) {
-      scores_ = recoveries_of_heads(*effects_, measure, kind_, frame.result.shapes);
-    } else if (is_weights()) {
-      matrix_ = recoveries_of_weights(*effects_, measure, *frame.result.input, kind_, position_.batch);
+    if (cells_.is_heads()) {
+      scores_ = recoveries_of_heads(*cells_.effects, measure, cells_.kind, frame.result.shapes);
+    } else if (cells_.is_weights()) {
+      cells_.matrix =
+          recoveries_of_weights(*cells_.effects, measure, *frame.result.input, cells_.kind, cells_.position.batch);
     } else {
-      matrix_ = recoveries_of_tokens(*effects_, measure, frame.result.input->queries(kind_), position_.batch);
+      cells_.matrix =
+          recoveries_of_tokens(*cells_.effects, measure, frame.result.input->queries(cells_.kind), cells_.position.batch);
     }
     largest_ = std::max(strongest_.empty() ? 0.0 : std::abs(strongest_.front().recovery), kMinRange);
   }
 
   void draw_summary(Frame& frame) {
-    const PatchEffects& found = *effects_;
-    const char* const where = is_heads() && choices_.at_token && choices_.token ? " at the chosen token" : " at all tokens";
-    summary_ = fmt::format("{}: {} in {}, {} in {}. {}", measured_, measured_text(choices_.measure, found.target),
-                           target_name(choices_, names_), measured_text(choices_.measure, found.source),
-                           source_name(choices_, names_), cell_text(choices_, names_, receiver_, where));
+    const PatchEffects& found = *cells_.effects;
+    const char* const where =
+        cells_.is_heads() && cells_.choices.at_token && cells_.choices.token ? " at the chosen token" : " at all tokens";
+    summary_ = fmt::format("{}: {} in {}, {} in {}. {}", cells_.measured,
+                           measured_text(cells_.choices.measure, found.target), target_name(cells_.choices, cells_.names),
+                           measured_text(cells_.choices.measure, found.source), source_name(cells_.choices, cells_.names),
+                           cell_text(cells_.choices, cells_.names, cells_.receiver, where));
     if (found.is_complete())
-      frame.says = conclusion_sentence({.map = choices_.map,
+      frame.says = conclusion_sentence({.map = cells_.choices.map,
                                         .strongest = strongest_,
-                                        .place = [&](const PatchCell& cell) { return place(cell.row, cell.column); },
-                                        .receiver = receiver_,
+                                        .place = [&](const PatchCell& cell) { return cells_.place(cell.row, cell.column); },
+                                        .receiver = cells_.receiver,
                                         .tried = search_.tried});
     std::string text = summary_ + scale_note(largest_);
     if (!found.is_complete()) text = fmt::format("{} of {} cells measured so far\u2026 {}", found.known, found.all, text);
@@ -186,18 +176,19 @@ class PatchingView final : public ViewPanel {
   float width_of_buttons(const Frame& frame) const {
     if (!can_keep()) return 0.0F;
     const float keep = kControlGap + button_width(kKeep);
-    if (choices_.map == PatchMap::Residual) return keep + ImGui::GetStyle().ItemSpacing.x + kSteerWidth;
-    const bool is_output = patched_site(choices_) == model::Site::HeadOutput;
+    if (cells_.choices.map == PatchMap::Residual) return keep + ImGui::GetStyle().ItemSpacing.x + kSteerWidth;
+    const bool is_output = patched_site(cells_.choices) == model::Site::HeadOutput;
     return keep + (is_output ? ImGui::GetStyle().ItemSpacing.x + button_width(mean_label(frame.state)) : 0.0F);
   }
 
   void draw_buttons(Frame& frame) {
     copy_when_asked(frame, [&] {
-      return csv(patching_table(*effects_, choices_.map, [&](std::size_t column) { return label(column); }));
+      return csv(
+          patching_table(*cells_.effects, cells_.choices.map, [&](std::size_t column) { return cells_.label(column); }));
     });
     if (!can_keep()) return;
     continue_line_at_right(width_of_buttons(frame) - kControlGap, 0.0F);
-    const std::optional<PatchCell> cell = chosen_cell(frame);
+    const std::optional<PatchCell> cell = cells_.chosen_cell(frame);
     ImGui::BeginDisabled(!cell && ImGui::GetDragDropPayload() == nullptr);
     if (ImGui::Button(kKeep) && cell) keep_patch(frame, *cell, *cell);
     if (const auto from = dropped_on_last_item(map_number(frame))) dropped_ = {.from = *from, .to = *from};
@@ -206,79 +197,47 @@ class PatchingView final : public ViewPanel {
         frame, "patching.keep",
         "Keeps the chosen cell's activations of the other run in the present one, until they are removed: all views show "
         "the patched run. Or drag a cell: here, or onto another one, where its activations go then.");
-    if (patched_site(choices_) == model::Site::HeadOutput) {
-      kept_.draw_mean(frame, cell ? std::optional(head_at(*cell)) : std::nullopt);
+    if (patched_site(cells_.choices) == model::Site::HeadOutput) {
+      kept_.draw_mean(frame, cell ? std::optional(cells_.head_at(*cell)) : std::nullopt);
     }
-    if (choices_.map == PatchMap::Residual) kept_.draw_steering(frame);
-  }
-
-  /// Returns the cell of the selected layer and token, of the selected head, or the pinned one.
-  std::optional<PatchCell> chosen_cell(const Frame& frame) const {
-    if (is_weights()) {
-      const std::optional<attention::Cell>& pinned = frame.state.view.pinned;
-      if (!pinned || pinned->query < effects_->first_query || pinned->key < effects_->first) return std::nullopt;
-      const PatchCell cell{.row = pinned->query - effects_->first_query, .column = pinned->key - effects_->first};
-      return has_cell(cell) ? std::optional(cell) : std::nullopt;
-    }
-    const Selection& selection = frame.state.selection;
-    const auto layer = std::ranges::find(effects_->layers, selection.block.layer.value);
-    const std::uint32_t token = choices_.token.value_or(0);
-    if (layer == effects_->layers.end() || selection.block.kind != kind_) return std::nullopt;
-    if (!is_heads() && (!choices_.token || token < effects_->first)) return std::nullopt;
-    const std::size_t column = is_heads() ? selection.head : token - effects_->first;
-    if (column >= effects_->columns) return std::nullopt;
-    return PatchCell{.row = static_cast<std::size_t>(layer - effects_->layers.begin()), .column = column};
+    if (cells_.choices.map == PatchMap::Residual) kept_.draw_steering(frame);
   }
 
   /// Can activations be kept? Only those of the baseline, in the present run.
-  bool can_keep() const { return !choices_.into_baseline && !is_paths(); }
+  bool can_keep() const { return !cells_.choices.into_baseline && !cells_.is_paths(); }
 
   /// Returns a number that differs where the map is of another run, or shows something else.
   std::uint64_t map_number(const Frame& frame) const {
-    return frame.result.run << 12U | static_cast<std::uint64_t>(kind_) << 8U |
-           static_cast<std::uint64_t>(choices_.part) << 4U | static_cast<std::uint64_t>(choices_.map);
-  }
-  bool has_cell(const PatchCell& cell) const { return cell.row < effects_->rows() && cell.column < effects_->columns; }
-  model::BlockRef block_of(std::size_t row) const {
-    return is_weights() ? head_.block : model::BlockRef{kind_, LayerIndex{effects_->layers[row]}};
-  }
-  /// Returns the query and key of a cell in a map of weights.
-  attention::Cell weight_at(std::size_t row, std::size_t column) const {
-    return {.query = effects_->first_query + static_cast<std::uint32_t>(row),
-            .key = effects_->first + static_cast<std::uint32_t>(column)};
-  }
-  HeadRef head_at(const PatchCell& cell) const {
-    return {.block = block_of(cell.row), .head = static_cast<std::uint32_t>(cell.column)};
-  }
-  std::string kept_name(const PatchCell& cell) const {
-    const std::string head = is_weights() ? receiver_ + ", " : "";
-    return fmt::format("{} of {}, {}{}", patched_thing(choices_), names_.baseline, head, place(cell.row, cell.column));
+    return frame.result.run << 12U | static_cast<std::uint64_t>(cells_.kind) << 8U |
+           static_cast<std::uint64_t>(cells_.choices.part) << 4U | static_cast<std::uint64_t>(cells_.choices.map);
   }
 
   void keep_patch(Frame& frame, const PatchCell& from, const PatchCell& to) {
-    if (!has_cell(from) || !has_cell(to)) return;
+    if (!cells_.has_cell(from) || !cells_.has_cell(to)) return;
     const std::uint32_t batch = frame.state.selection.batch;
-    if (is_weights()) {
-      const auto [query, key] = weight_at(from.row, from.column);
-      return kept_.keep(weight_query(head_, batch, query, key), kept_name(from));
+    if (cells_.is_weights()) {
+      const auto [query, key] = cells_.weight_at(from.row, from.column);
+      return kept_.keep(weight_query(cells_.head, batch, query, key), cells_.kept_name(from));
     }
-    const model::Site site = patched_site(choices_);
+    const model::Site site = patched_site(cells_.choices);
     const BlockShapes& shapes = frame.result.shapes;
-    const auto source = shapes.find(block_of(from.row)), target = shapes.find(block_of(to.row));
+    const auto source = shapes.find(cells_.block_of(from.row)), target = shapes.find(cells_.block_of(to.row));
     if (source == shapes.end() || target == shapes.end()) return;
     if (patch_width(site, source->second) != patch_width(site, target->second)) return;
-    const model::TokenBatch& tokens = patched_tokens(site, kind_, *frame.result.input);
-    const bool is_at_token = !is_heads() || (choices_.at_token && choices_.token);
+    const model::TokenBatch& tokens = patched_tokens(site, cells_.kind, *frame.result.input);
+    const bool is_at_token = !cells_.is_heads() || (cells_.choices.at_token && cells_.choices.token);
     const auto first_of = [&](const PatchCell& cell) {
-      return is_heads() ? is_at_token ? *choices_.token : tokens.start(batch)
-                        : effects_->first + static_cast<std::uint32_t>(cell.column);
+      return cells_.is_heads() ? is_at_token ? *cells_.choices.token : tokens.start(batch)
+                               : cells_.effects->first + static_cast<std::uint32_t>(cell.column);
     };
-    const auto head_of = [&](const PatchCell& cell) { return is_heads() ? static_cast<std::uint32_t>(cell.column) : 0; };
-    const KeptActivationQuestion query = keeping_query(site, block_of(from.row), batch, head_of(from), first_of(from),
+    const auto head_of = [&](const PatchCell& cell) {
+      return cells_.is_heads() ? static_cast<std::uint32_t>(cell.column) : 0;
+    };
+    const KeptActivationQuestion query = keeping_query(site, cells_.block_of(from.row), batch, head_of(from), first_of(from),
                                                        is_at_token ? 1 : tokens.lengths[batch]);
-    if (from == to) return kept_.keep(query, kept_name(from));
-    kept_.keep(query, fmt::format("{} at {}", kept_name(from), place(to.row, to.column)),
-               KeptChangesPanel::Target{.layer = effects_->layers[to.row],
+    if (from == to) return kept_.keep(query, cells_.kept_name(from));
+    kept_.keep(query, fmt::format("{} at {}", cells_.kept_name(from), cells_.place(to.row, to.column)),
+               KeptChangesPanel::Target{.layer = cells_.effects->layers[to.row],
                                         .head = head_of(to) / patched_heads(site, target->second),
                                         .first = first_of(to)});
   }
@@ -286,120 +245,68 @@ class PatchingView final : public ViewPanel {
   /// Called after the item of a cell: its activations can be dragged to another cell, whose activations can be dropped on
   /// it.
   void drag(Frame& frame, const PatchCell& cell) {
-    if (!can_keep() || is_weights()) return;
-    const std::string words = kept_name(cell);
+    if (!can_keep() || cells_.is_weights()) return;
+    const std::string words = cells_.kept_name(cell);
     frame.ui.ensure_glyphs(words);
     begin_drag(cell, map_number(frame), words);
     if (const auto from = dropped_on_last_item(map_number(frame))) dropped_ = {.from = *from, .to = cell};
   }
 
-  std::string place(std::size_t row, std::size_t column) const {
-    if (is_heads()) return head_name(head_at({.row = row, .column = column}));
-    if (is_weights()) {
-      return fmt::format("\u201C{}\u201D {} \u2192 \u201C{}\u201D {}", matrix_.rows.tokens[row],
-                         weight_at(row, column).query, label(column), weight_at(row, column).key);
-    }
-    return fmt::format("L{} \u201C{}\u201D {}", effects_->layers[row], label(column), effects_->first + column);
-  }
-
-  std::string about(std::size_t row, std::size_t column) const {
-    const std::optional<PatchedNumbers>& numbers = effects_->at(row, column);
-    std::string where = is_weights() ? fmt::format("{}, {}", receiver_, place(row, column))
-                                     : fmt::format("Layer {}, head {}", block_of(row).layer.value, column);
-    if (!is_heads() && !is_weights()) {
-      where =
-          fmt::format("Layer {}, token {} \u201C{}\u201D", effects_->layers[row], effects_->first + column, label(column));
-    }
-    return fmt::format("{}: {} {} patched, {} before. {}. {}", where, measured_, measured_text(choices_.measure, *numbers),
-                       measured_text(choices_.measure, effects_->target),
-                       recovery_text(choices_, names_, value(row, column).value_or(0.0)), click_hint(choices_.map));
-  }
-
-  /// Returns the reference to a cell whose effect is known.
-  NumberRef number_of(std::size_t row, std::size_t column) const {
-    const PatchedNumbers& patched = *effects_->at(row, column);
-    const auto number = [&](const PatchedNumbers& of) { return fmt::format("{:.9g}", of.of(choices_.measure)); };
-    NumberRef asked{.of = std::string(is_paths() ? kPathRecovery : kPatchRecovery),
-                    .block = block_of(row),
-                    .batch = position_.batch,
-                    .head = is_heads() ? static_cast<std::uint32_t>(column) : head_.head,
-                    .row = position_.token,
-                    .column = token_,
-                    .value = value(row, column),
-                    .notes = {{"measure", measured_},
-                              {"patched", number(patched)},
-                              {"target", fmt::format("{}: {}", target_name(choices_, names_), number(effects_->target))},
-                              {"source", fmt::format("{}: {}", source_name(choices_, names_), number(effects_->source))}}};
-    const std::string what = is_paths()   ? fmt::format("what {} learn of the head's output", receiver_)
-                             : is_heads() ? fmt::format("{} of head {}", patched_thing(choices_), column)
-                                          : fmt::format("{} at {}", patched_thing(choices_), place(row, column));
-    asked.notes.emplace_back("changed", what);
-    if (is_heads()) {
-      const bool is_at_token = choices_.at_token && choices_.token;
-      asked.notes.emplace_back("at", is_at_token ? fmt::format("token {}", *choices_.token) : "all tokens");
-    }
-    return asked;
-  }
-
   void select(Frame& frame, const PatchCell& cell, bool is_double) {
     Selection& selection = frame.state.selection;
     const auto number = static_cast<std::uint32_t>(cell.column);
-    if (is_weights()) frame.state.view.pinned = weight_at(cell.row, cell.column);
-    if (!is_weights()) select_head(selection, {block_of(cell.row), is_heads() ? number : selection.head});
-    if (is_heads() || is_weights()) {
+    if (cells_.is_weights()) frame.state.view.pinned = cells_.weight_at(cell.row, cell.column);
+    if (!cells_.is_weights())
+      select_head(selection, {cells_.block_of(cell.row), cells_.is_heads() ? number : selection.head});
+    if (cells_.is_heads() || cells_.is_weights()) {
       if (is_double) frame.start_command("view.head");
       return;
     }
     PatchingChoices& choices = frame.state.patching;
-    choices.token = effects_->first + number;
+    choices.token = cells_.effects->first + number;
     if (!is_double) return;
     choices.map = PatchMap::Heads;
     choices.at_token = true;
   }
 
-  /// Returns the effect that a cell of the matrix shows: without weights its rows are tokens, which are columns of the
-  /// effects.
-  PatchCell effect_at(GridCell cell) const {
-    return is_weights() ? PatchCell{.row = cell.row, .column = cell.column}
-                        : PatchCell{.row = cell.column, .column = cell.row};
-  }
-
   void draw_tokens(Frame& frame) {
-    const std::optional<PatchCell> chosen = chosen_cell(frame);
+    const std::optional<PatchCell> chosen = cells_.chosen_cell(frame);
     std::optional<GridCell> selected;
     if (chosen) {
-      const auto [row, column, recovery] = effect_at({.row = chosen->row, .column = chosen->column});  // its own inverse
+      const auto [row, column, recovery] =
+          cells_.effect_at({.row = chosen->row, .column = chosen->column});  // its own inverse
       selected = GridCell{.row = row, .column = column};
     }
     const auto name = [&](GridCell cell) {
-      return fmt::format("patching.cell.{}.{}", effect_at(cell).row, effect_at(cell).column);
+      return fmt::format("patching.cell.{}.{}", cells_.effect_at(cell).row, cells_.effect_at(cell).column);
     };
-    const GridEvents click =
-        draw_grid(frame, {.grid = matrix_,
-                          .name = name,
-                          .about = [&](GridCell cell) { return about(effect_at(cell).row, effect_at(cell).column); },
-                          .selected = selected,
-                          .least_end = kMinRange,
-                          .kind = GridKind::TextRows,
-                          .drag = [&](GridCell cell) { drag(frame, effect_at(cell)); }});
+    const GridEvents click = draw_grid(
+        frame,
+        {.grid = cells_.matrix,
+         .name = name,
+         .about = [&](GridCell cell) { return cells_.about(cells_.effect_at(cell).row, cells_.effect_at(cell).column); },
+         .selected = selected,
+         .least_end = kMinRange,
+         .kind = GridKind::TextRows,
+         .drag = [&](GridCell cell) { drag(frame, cells_.effect_at(cell)); }});
     if (click.hovered) {
-      const PatchCell at = effect_at(*click.hovered);
-      if (value(at.row, at.column)) frame.transient.pointed_number = number_of(at.row, at.column);
+      const PatchCell at = cells_.effect_at(*click.hovered);
+      if (cells_.value(at.row, at.column)) frame.transient.pointed_number = cells_.number_of(at.row, at.column);
     }
-    if (click.cell) select(frame, effect_at(*click.cell), click.is_double);
+    if (click.cell) select(frame, cells_.effect_at(*click.cell), click.is_double);
   }
 
   void draw_heads(Frame& frame) {
     const auto row_of = [&](const HeadRef& head) {
-      return static_cast<std::size_t>(std::ranges::find(effects_->layers, head.block.layer.value) -
-                                      effects_->layers.begin());
+      return static_cast<std::size_t>(std::ranges::find(cells_.effects->layers, head.block.layer.value) -
+                                      cells_.effects->layers.begin());
     };
     draw_scored_heads(
         frame, {.name = "patching",
                 .cells = "patching.head",
                 .scores = scores_,
-                .about = [&](const HeadRef& head, double /*value*/) { return about(row_of(head), head.head); },
-                .number = [&](const HeadRef& head) { return number_of(row_of(head), head.head); },
+                .about = [&](const HeadRef& head, double /*value*/) { return cells_.about(row_of(head), head.head); },
+                .number = [&](const HeadRef& head) { return cells_.number_of(row_of(head), head.head); },
                 .click = [&](const HeadRef& head,
                              bool is_double) { select(frame, {.row = row_of(head), .column = head.head}, is_double); },
                 .choose_order = [&] { write_note(frame, "strongest first"); },
@@ -409,20 +316,20 @@ class PatchingView final : public ViewPanel {
 
   void draw_list(Frame& frame) {
     write_note(frame, "strongest first");
-    TableParts parts{.about = [&](std::size_t at) { return about(strongest_[at].row, strongest_[at].column); }};
-    if (const std::optional<PatchCell> cell = chosen_cell(frame)) {
+    TableParts parts{.about = [&](std::size_t at) { return cells_.about(strongest_[at].row, strongest_[at].column); }};
+    if (const std::optional<PatchCell> cell = cells_.chosen_cell(frame)) {
       const auto same = [&](const PatchCell& one) { return one.row == cell->row && one.column == cell->column; };
       parts.chosen = static_cast<std::size_t>(std::ranges::find_if(strongest_, same) - strongest_.begin());
     }
     ImGui::BeginChild("list", {0.0F, 0.0F});
-    const TableEvents events =
-        draw_bars(frame, "patching.row",
-                  bar_table(
-                      strongest_.size(), [&](std::size_t at) { return place(strongest_[at].row, strongest_[at].column); },
-                      [&](std::size_t at) { return strongest_[at].recovery; }, true, kMinRange),
-                  parts);
+    const TableEvents events = draw_bars(
+        frame, "patching.row",
+        bar_table(
+            strongest_.size(), [&](std::size_t at) { return cells_.place(strongest_[at].row, strongest_[at].column); },
+            [&](std::size_t at) { return strongest_[at].recovery; }, true, kMinRange),
+        parts);
     if (const auto at = events.hovered)
-      frame.transient.pointed_number = number_of(strongest_[*at].row, strongest_[*at].column);
+      frame.transient.pointed_number = cells_.number_of(strongest_[*at].row, strongest_[*at].column);
     if (const auto at = events.opened ? events.opened : events.clicked)
       select(frame, strongest_[*at], events.opened.has_value());
     ImGui::EndChild();
@@ -435,20 +342,12 @@ class PatchingView final : public ViewPanel {
 
   KeptChangesPanel kept_;
   std::optional<Drop> dropped_;
-  const PatchEffects* effects_ = nullptr;         ///< of result_, while something is drawn
+  PatchedCells cells_;                            ///< effects: of result_, while something is drawn
   std::shared_ptr<const AnalysisResult> result_;  ///< that the following are of
-  PatchingChoices choices_;
-  RunNames names_;
-  model::BlockKind kind_ = model::BlockKind::EncoderSelf;
-  PredictionPosition position_;
-  std::uint32_t token_ = 0;  ///< of the vocabulary, that is measured
-  Grid matrix_;              ///< of tokens and layers
-  HeadScores scores_;        ///< of heads
+  HeadScores scores_;                             ///< of heads
   std::vector<PatchCell> strongest_;
   double largest_ = kMinRange;
-  std::string measured_, title_, about_, summary_;
-  HeadRef head_;          ///< whose weights are put
-  std::string receiver_;  ///< of paths: "L3 H5's queries"; of weights their head
+  std::string title_, about_, summary_;
   FoundReceiver search_;  ///< of paths, while no receiver is chosen
 };
 
