@@ -390,7 +390,9 @@ class NotebookView final : public ViewPanel {
   }
 
   void draw_picture(Frame& frame, const NotebookNumbers& numbers, std::size_t part, float width) {
-    const float height = std::min(grid_height(*shown_, width) + 4.0F, kMaxPictureHeight);
+    // Numbers of several axes have longer names than layers and heads.
+    const GridKind kind = numbers.rows.back().size() > 3 ? GridKind::TextRows : GridKind::Numbers;
+    const float height = std::min(grid_height(*shown_, width, kind) + 4.0F, kMaxPictureHeight);
     ImGui::BeginChild("picture", ImVec2(width, height), false);
     const auto number = [&](GridCell cell) { return cell.row * numbers.row + cell.column; };
     std::optional<GridCell> selected;
@@ -405,7 +407,8 @@ class NotebookView final : public ViewPanel {
                                                    place_in_words(numbers, number(cell)));
                               },
                           .missing = "hidden by the mask, or not a finite number",
-                          .selected = selected});
+                          .selected = selected,
+                          .kind = kind});
     if (events.hovered) hovered_ = std::pair(part, number(*events.hovered));
     if (events.cell) choose(part, number(*events.cell));
     ImGui::EndChild();
