@@ -450,12 +450,20 @@ NotebookNumbers numbers_of(const NotebookPass& pass, const NotebookPart& part) {
     if (std::ranges::find(result.order, letter, &std::pair<char, std::vector<std::size_t>>::first) == result.order.end())
       result.fixed[letter] = indices_of(made, part, std::string(1, letter)).front();
   }
+  std::map<char, std::size_t> strides;
+  std::size_t offset = 0, stride = 1;
+  for (std::size_t i = made.letters.size(); i-- > 0; stride *= made.shape[i]) strides[made.letters[i]] = stride;
+  for (const auto& [letter, index] : result.fixed) offset += strides[letter] * index;
   const std::size_t count = element_count(result.shape);
   result.values.reserve(count);
+  std::vector<std::pair<std::size_t, std::span<const std::size_t>>> steps;  // innermost first
+  for (auto of = result.order.rbegin(); of != result.order.rend(); ++of) steps.emplace_back(strides[of->first], of->second);
   for (std::size_t number = 0; number < count; ++number) {
-    const std::map<char, std::uint32_t> place = result.place(number);
-    std::size_t at = 0;
-    for (const char letter : made.letters) at = at * made.size(letter) + place.at(letter);
+    std::size_t at = offset, rest = number;
+    for (const auto& [step, indices] : steps) {
+      at += step * indices[rest % indices.size()];
+      rest /= indices.size();
+    }
     const double value = made.values.at(at);
     result.values.push_back(!part.is_additive ? value : value == 0.0 ? -std::numeric_limits<double>::infinity() : 0.0);
   }

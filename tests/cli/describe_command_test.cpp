@@ -7,8 +7,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "core/file.h"
 #include "support/golden_model.h"
 #include "support/program.h"
+#include "support/temporary_directory.h"
 
 namespace describe_command_test {
 
@@ -55,6 +57,28 @@ TEST_SUITE("gpu") {
       for (const char* word : one.words)
         CHECK_MESSAGE(text.find(word) != std::string::npos, std::string(one.view), ": ", word);
     }
+  }
+
+  TEST_CASE("a notebook's cell is described, and a file gets its numbers or its figure") {
+    const TemporaryDirectory folder;
+    const auto run = [&](std::vector<std::string> arguments) {
+      for (const char* more : {"--preset", "notebook-004", "--tab", "notebook", "--notebook-cell", "58"})
+        arguments.emplace_back(more);
+      const Outcome outcome = run_headlight(arguments);
+      INFO(outcome.err);
+      CHECK(outcome.status == 0);
+      return outcome.out;
+    };
+    const std::string text = run({"describe"});
+    INFO(text);
+    CHECK(text.find("the notebook prints 4.3783, this pass gives 4.378265") != std::string::npos);
+    CHECK(text.find("omega_2") != std::string::npos);
+    run({"screenshot", "--out", (folder.path() / "cell.csv").string()});
+    const std::string csv = read_file(folder.path() / "cell.csv", std::size_t{1} << 20);
+    CHECK(csv.starts_with("cell,title,tensor,place,printed,ours,units off\n"));
+    CHECK(csv.find("\n58,Its weights,attention_weights_2,") != std::string::npos);
+    run({"screenshot", "--out", (folder.path() / "cell.svg").string()});
+    CHECK(read_file(folder.path() / "cell.svg", std::size_t{1} << 22).find("<svg") != std::string::npos);
   }
 
   TEST_CASE("the numbers of a described map are the exported ones, to four digits") {

@@ -10,7 +10,7 @@ using attention::Stage;
 using inference::NotebookCell;
 using inference::NotebookPart;
 
-constexpr std::size_t kMaxListed = std::size_t{1} << 20U;  ///< numbers of a stage
+constexpr std::size_t kMaxListed = std::size_t{1} << 18U;  ///< numbers of a stage
 
 /// What was read of the pass so far.
 struct ReadStages {

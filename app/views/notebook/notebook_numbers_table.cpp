@@ -300,7 +300,6 @@ Grid grid_of(const NotebookPart& part, const NotebookNumbers& ours) {
   grid.rows.title = "row";
   grid.columns.title = "column";
   grid.rows.tokens = ours.rows;
-  for (std::string& name : grid.rows.tokens) std::erase(name, ' ');  // they have little room
   grid.columns.tokens = ours.columns;
   const bool is_positive = std::ranges::all_of(ours.values, [](double value) { return !(value < 0.0); });
   grid.is_signed = !is_positive;

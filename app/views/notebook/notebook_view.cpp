@@ -61,9 +61,11 @@ constexpr std::array kPlaces = {
 class NotebookView final : public ViewPanel {
  public:
   void draw(Frame& frame) override {
-    shown_.reset();
     const std::string& preset = notebook_name(frame.state.source);
-    if (preset.empty()) return offer_notebooks(frame);
+    if (preset.empty()) {
+      shown_.reset();
+      return offer_notebooks(frame);
+    }
     const NotebookPage& page = inference::page_of_preset(preset);
     const NotebookCell& cell = chosen_cell_of(page, frame.state);
     // A cell that a flag or a file names brings its own numbers.
@@ -232,6 +234,7 @@ class NotebookView final : public ViewPanel {
     write_wrapped(fonts.body, theme.text, cell.says);
     ImGui::Spacing();
     const auto* found = answer != nullptr ? answer->as<NotebookFound>() : nullptr;
+    if (found != nullptr && std::exchange(result_, answer->result) != answer->result) shown_.reset();
     const NotebookFound::Cell* known = found != nullptr ? found->find(cell.id) : nullptr;
     if (known == nullptr || !known->error.empty()) {
       if (known != nullptr) write_note(frame, known->error, theme.warning, "notebook.error");
@@ -335,7 +338,8 @@ class NotebookView final : public ViewPanel {
     for (std::size_t i = 0; i < cell.parts.size(); ++i) draw_part(frame, cell.parts[i], known.parts[i], i, is_own);
     end_kept(frame, "numbers");
     if (widths_[memory_cell_] != numbers) frame.ui.request_redraw(2);
-    shown_ = grid_of(cell.parts[main], known.parts[main]);
+    const NotebookNumbers* part = &known.parts[main];
+    if (std::exchange(shown_part_, part) != part || !shown_) shown_ = grid_of(cell.parts[main], *part);
     title_ = fmt::format("{} \u00B7 {}", cell.title, cell.parts[main].name);
     color_map_ = frame.state[kMapView.color_map];
     if (!has_picture) return;
@@ -386,7 +390,9 @@ class NotebookView final : public ViewPanel {
   }
 
   void draw_picture(Frame& frame, const NotebookNumbers& numbers, std::size_t part, float width) {
-    const float height = std::min(grid_height(*shown_, width) + 4.0F, kMaxPictureHeight);
+    // Numbers of several axes have longer names than layers and heads.
+    const GridKind kind = numbers.rows.back().size() > 3 ? GridKind::TextRows : GridKind::Numbers;
+    const float height = std::min(grid_height(*shown_, width, kind) + 4.0F, kMaxPictureHeight);
     ImGui::BeginChild("picture", ImVec2(width, height), false);
     const auto number = [&](GridCell cell) { return cell.row * numbers.row + cell.column; };
     std::optional<GridCell> selected;
@@ -401,7 +407,8 @@ class NotebookView final : public ViewPanel {
                                                    place_in_words(numbers, number(cell)));
                               },
                           .missing = "hidden by the mask, or not a finite number",
-                          .selected = selected});
+                          .selected = selected,
+                          .kind = kind});
     if (events.hovered) hovered_ = std::pair(part, number(*events.hovered));
     if (events.cell) choose(part, number(*events.cell));
     ImGui::EndChild();
@@ -456,6 +463,8 @@ class NotebookView final : public ViewPanel {
   std::map<std::string, float> heights_, widths_;                        ///< of regions in cells, in the last frame
   std::optional<std::pair<std::size_t, std::size_t>> chosen_, hovered_;  ///< part and number
   std::optional<Grid> shown_;                                            ///< the picture in the last frame
+  const NotebookNumbers* shown_part_ = nullptr;                          ///< in `result_`
+  std::shared_ptr<const AnalysisResult> result_;                         ///< of the last frame
   std::string title_;
   chart::ColorMap color_map_ = chart::ColorMap::Viridis;
 };
