@@ -47,4 +47,23 @@ struct NumberTableEvents {
 /// Draws printed, ours and difference side by side, or below each other where the region is narrow.
 NumberTableEvents draw_numbers(Frame& frame, const NumberTable& table);
 
+/// Do two cells have the same pass?
+bool is_of_recipe(const inference::NotebookCell& cell, const inference::NotebookCell& other);
+
+/// The cells of a notebook, in its order.
+class NotebookList {
+ public:
+  /// Draws them into the current child region, and returns the index of the one that a click or a key chooses, else that of
+  /// the chosen one. `found`: numbers of the cells that belong to the pass on screen; null: not known.
+  std::size_t draw(Frame& frame, const inference::NotebookPage& page, const inference::NotebookCell& chosen,
+                   const NotebookFound* found, bool is_own);
+
+ private:
+  /// Returns whether it was clicked.
+  bool draw_entry(Frame& frame, const inference::NotebookCell& cell, const inference::NotebookCell& chosen,
+                  const NotebookFound* found, bool is_own);
+
+  std::string last_shown_;  ///< the cell that was scrolled to
+};
+
 }  // namespace headlight::app

@@ -20,12 +20,7 @@ using inference::NotebookNumbers;
 using inference::NotebookPage;
 using inference::NotebookPart;
 
-constexpr float kCellHeight = 44.0F;
 constexpr float kMinPicture = 230.0F, kMaxPicture = 420.0F, kMaxPictureHeight = 560.0F, kPictureGap = 32.0F;
-
-bool is_of_recipe(const NotebookCell& cell, const NotebookCell& other) {
-  return cell.preset == other.preset && cell.edits == other.edits;
-}
 
 /// Opens a cell: its preset, with the cell's own edits where the present ones are of another recipe.
 void open_cell(State& state, const NotebookCell& cell, const NotebookCell* shown) {
@@ -83,12 +78,15 @@ class NotebookView final : public ViewPanel {
     if (found != nullptr) copy_when_asked(frame, [&] { return csv(cells_table(live, *found)); });
     const float list = std::clamp(std::round(width_left() * 0.27F), 200.0F, 380.0F);
     ImGui::BeginChild("cells", ImVec2(list, 0.0F), false);
-    draw_list(frame, page, cell, found, is_own);
+    const std::size_t next = list_.draw(frame, page, cell, found, is_own);
     ImGui::EndChild();
     ImGui::SameLine(0.0F, 16.0F);
     ImGui::BeginChild("cell", ImVec2(0.0F, 0.0F), false);
     draw_cell(frame, page, cell, answer, is_own);
     ImGui::EndChild();
+    if (&page.cells[next] == &cell) return;
+    open_cell(frame.state, page.cells[next], &cell);
+    frame.ui.request_redraw(2);
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
@@ -150,74 +148,6 @@ class NotebookView final : public ViewPanel {
                      "of the last digit they differ.",
                      found != nullptr);
     place_sentence(frame);
-  }
-
-  void draw_list(Frame& frame, const NotebookPage& page, const NotebookCell& chosen, const NotebookFound* found,
-                 bool is_own) {
-    const auto at = static_cast<std::size_t>(&chosen - page.cells.data());
-    std::size_t next = at;
-    if (!has_popup()) {
-      if (frame.ui.is_pressed(shell::Key::Down)) next = std::min(at + 1, page.cells.size() - 1);
-      if (frame.ui.is_pressed(shell::Key::Up) && at > 0) next = at - 1;
-      if (frame.ui.is_pressed(shell::Key::Home)) next = 0;
-      if (frame.ui.is_pressed(shell::Key::End)) next = page.cells.size() - 1;
-    }
-    const shell::ControlGroup group(frame.ui.keyboard(), "notebook.cells");
-    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(0.0F, 2.0F));
-    for (std::size_t i = 0; i < page.cells.size(); ++i) {
-      if (draw_entry(frame, page.cells[i], chosen, found, is_own)) next = i;
-    }
-    ImGui::PopStyleVar();
-    if (next == at) return;
-    open_cell(frame.state, page.cells[next], &chosen);
-    frame.ui.request_redraw(2);
-  }
-
-  /// Returns whether it was clicked.
-  bool draw_entry(Frame& frame, const NotebookCell& cell, const NotebookCell& chosen, const NotebookFound* found,
-                  bool is_own) {
-    const shell::Theme& theme = frame.ui.theme();
-    const shell::FontSet& fonts = frame.ui.fonts();
-    const chart::Rect box{.origin = cursor_position(), .size = {width_left() - 4.0F, kCellHeight}};
-    const bool is_chosen = &cell == &chosen;
-    const bool is_clicked = click_area(cell.id.c_str(), to_imgui(box.size));
-    const bool is_hovered = ImGui::IsItemHovered();
-    const bool is_live = is_of_recipe(cell, chosen);
-    mark_last_item(frame, "notebook.cell." + cell.id,
-                   is_live ? "Opens the cell." : "Opens the cell, with the preset and the numbers that it needs.");
-    if (is_chosen) {
-      frame.ui.keyboard().prefer_last();
-      if (last_shown_ != cell.id) ImGui::SetScrollHereY(0.4F);
-      last_shown_ = cell.id;
-    }
-    if (is_chosen || is_hovered) fill_rect(box, is_chosen ? theme.active : theme.hover, 5.0F);
-    const NotebookFound::Cell* known = is_live && found != nullptr ? found->find(cell.id) : nullptr;
-    const auto [status, color] = status_of(theme, cell, known, is_live, is_own);
-    const float right = box.end().x - 8.0F, status_width = text_width(fonts.small, status);
-    put_text(fonts.small, {right - status_width, box.origin.y + 6.0F}, color, status);
-    const bool is_ours = !cell.is_printed();
-    const std::string number = is_ours ? "+" : cell.id;
-    const float left = box.origin.x + 8.0F, text = left + 30.0F;
-    put_text(fonts.mono_small, {left, box.origin.y + 7.0F}, theme.text_dim, number);
-    put_text(fonts.body, {text, box.origin.y + 3.0F}, theme.text,
-             fit_text(fonts.body, cell.title, right - status_width - 8.0F - text));
-    const std::string count =
-        cell.printed_count() == 0 ? std::string() : fmt::format("{} \u00B7 ", counted(cell.printed_count(), "number"));
-    put_text(fonts.small, {text, box.origin.y + 24.0F}, theme.text_dim,
-             fit_text(fonts.small, count + cell.does, right - text));
-    return is_clicked;
-  }
-
-  static std::pair<std::string, shell::Color> status_of(const shell::Theme& theme, const NotebookCell& cell,
-                                                        const NotebookFound::Cell* known, bool is_live, bool is_own) {
-    if (!is_live) return {"opens", theme.text_dim};
-    if (known == nullptr) return {"\u2026", theme.text_dim};
-    if (!known->error.empty()) return {"none", theme.warning};
-    if (!cell.is_printed()) return {"shown", theme.accent};
-    if (!is_own) return {"changed", theme.text_dim};
-    const PrintedCount count = count_equal(cell, *known);
-    if (count.equal == count.printed) return {"equal", theme.value};
-    return {fmt::format("{} differ", count.printed - count.equal), theme.warning};
   }
 
   void draw_cell(Frame& frame, const NotebookPage& page, const NotebookCell& cell, const Analysed* answer, bool is_own) {
@@ -459,7 +389,8 @@ class NotebookView final : public ViewPanel {
   NumberBeingTyped typed_;
   PresetEditor editor_;
   bool shows_fields_ = true;
-  std::string last_shown_, memory_cell_;
+  NotebookList list_;
+  std::string memory_cell_;
   std::map<std::string, float> heights_, widths_;                        ///< of regions in cells, in the last frame
   std::optional<std::pair<std::size_t, std::size_t>> chosen_, hovered_;  ///< part and number
   std::optional<Grid> shown_;                                            ///< the picture in the last frame
