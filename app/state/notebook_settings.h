@@ -4,6 +4,9 @@
 
 namespace headlight::app {
 
+/// Reads the id of a cell that some notebook has. Throws UsageError.
+SettingValue parse_cell_flag(const std::string& flag, const std::string& text);
+
 /// The choices of the view Notebook.
 struct NotebookSettings : SettingGroup {
   NotebookSettings() : SettingGroup{.name = "notebook", .view = "notebook", .is_look = true} {}
@@ -15,7 +18,8 @@ struct NotebookSettings : SettingGroup {
        .most = 32,
        .flag = "--notebook-cell",
        .flag_help = "the cell that the view Notebook opens: its number, or the word that the list has in its place",
-       .flag_value = "CELL"}};
+       .flag_value = "CELL",
+       .parse_flag = &parse_cell_flag}};
 };
 inline const NotebookSettings kNotebookView;
 

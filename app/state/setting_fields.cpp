@@ -16,6 +16,7 @@
 #include "app/state/setting_text.h"
 #include "app/state/side_by_side_settings.h"
 #include "app/state/what_if_settings.h"
+#include "inference/notebook_cells.h"
 
 namespace headlight::app {
 
@@ -48,6 +49,13 @@ SettingValue parse_prompts_flag(const std::string& flag, const std::string& text
     throw UsageError("{}: {} doesn't end in .jsonl: a file of prompts has a JSON object a line", flag, text);
   if (!is_lines) parse_choice(flag, text, names);
   return text;
+}
+
+SettingValue parse_cell_flag(const std::string& flag, const std::string& text) {
+  for (const inference::NotebookPage& page : inference::notebook_pages()) {
+    if (std::ranges::find(page.cells, text, &inference::NotebookCell::id) != page.cells.end()) return text;
+  }
+  throw UsageError("{}: no notebook has a cell '{}'; the view Notebook lists them", flag, text);
 }
 
 namespace {

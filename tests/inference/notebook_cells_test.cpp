@@ -1,6 +1,7 @@
 // A notebook's cells as data: printed numbers, and the order in which a part has a stage's numbers.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -58,6 +59,10 @@ TEST_SUITE("cpu") {
       }
     }
     CHECK(printed == 2349);
+    for (const std::string_view name : notebook_names()) {
+      const auto is_own = [&](const NotebookCell& cell) { return cell.preset == name && cell.edits.is_empty(); };
+      CHECK_MESSAGE(std::ranges::any_of(page_of_preset(name).cells, is_own), name);
+    }
   }
 
   TEST_CASE("a part has a stage's numbers in the order of its axes") {
