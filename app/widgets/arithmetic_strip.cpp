@@ -89,11 +89,15 @@ void draw_arithmetic_strip(Frame& frame, const ArithmeticStrip& strip, bool& sho
                     ImGuiWindowFlags_AlwaysUseWindowPadding | ImGuiWindowFlags_NoScrollbar);
   const ImVec2 low = ImGui::GetWindowPos();
   const ImVec2 size = ImGui::GetWindowSize();
+  ImGui::PushClipRect(low, {low.x + size.x, low.y + size.y}, false);  // over the padding too
   outline_rect(to_glm(low), to_glm(low) + to_glm(size), theme.border);
+  ImGui::PopClipRect();
   if (!strip.arithmetic) {
     constexpr const char* kHint =
         "Point at a cell: what made it lights up, and its arithmetic is written here. A click holds it.";
-    write_text(fonts.small, theme.text_dim, fit_text(fonts.small, kHint, width_left()));
+    const std::string hint =
+        text_width(fonts.small, kHint) > width_left() ? "Point at a cell: its arithmetic is here." : kHint;
+    write_text(fonts.small, theme.text_dim, fit_text(fonts.small, hint, width_left()));
   } else {
     const shell::Color role = strip.color;
     fill_rect({low.x, low.y + 8.0F}, {low.x + 4.0F, low.y + size.y - 8.0F}, role, 2.0F);

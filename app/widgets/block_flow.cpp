@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint32_t kNodePlace = 0xB100, kGhostPlace = 0xB180;
 constexpr std::uint32_t kSafeBlockPool = 64;  // llvmpipe ends a shader's loops early
+constexpr std::size_t kLongestLetter = 3;     // bytes of a symbol; a longer one is a word
 constexpr float kFlight = 0.65F;              // part of a step in which its inputs move; then the result appears
 
 TileQuery compared(const Frame& frame, const TileQuery& query) {
@@ -29,6 +30,7 @@ class FlowPainter {
         layout_(flow.layout),
         hovered_(hovered),
         theme_(frame.ui.theme()),
+        gap_(layout_.nodes.size() > 1 ? layout_.nodes[1].box.origin.x - layout_.nodes[0].box.end().x : 0.0F),
         has_operations_(has_room_for_operations()),
         has_strong_(has_room_for_strong()) {}
 
@@ -58,7 +60,6 @@ class FlowPainter {
   bool has_room_for_strong() const {
     const shell::FontSet& fonts = frame_.ui.fonts();
     return !layout_.is_strip || std::ranges::all_of(layout_.nodes, [&](const PlacedNode& placed) {
-      constexpr std::size_t kLongestLetter = 3;  // bytes; a longer symbol is a word
       const std::string& symbol = plan_.nodes[placed.node].quantity().symbol;
       const float number = text_width(fonts.small, fmt::format("{}", placed.node + 1)) + 4.0F;
       return symbol.size() > kLongestLetter || number + measure_math(fonts, fonts.strong, symbol).x <= placed.box.size.x;
@@ -91,7 +92,7 @@ class FlowPainter {
     if (!ImGui::IsRectVisible(box.origin, box.end())) return;
     const shell::Color color = is_shown ? color_of_node(node, theme_) : theme_.text_dim;
     // A strip's words may reach into the gap after its narrow boxes.
-    const float beyond = layout_.is_strip ? 14.0F : 0.0F, below = beyond + 4.0F;
+    const float below = layout_.is_strip ? std::min(gap_ - 2.0F, 18.0F) : 0.0F, beyond = std::max(below - 4.0F, 0.0F);
     list->PushClipRect(box.origin, box.end() + glm::vec2(layout_.is_strip ? below : 0.0F, 0.0F), true);
     float x = box.origin.x;
     if (layout_.is_strip) {
@@ -100,13 +101,15 @@ class FlowPainter {
       x += text_width(fonts.small, number) + 4.0F;
     }
     const std::string& symbol = node.quantity().symbol;
-    const float down = has_strong_ ? 0.0F : 3.0F;
+    const bool is_word = layout_.is_strip && symbol.size() > kLongestLetter;
+    const bool is_strong = has_strong_ && (!is_word || x + measure_math(fonts, fonts.strong, symbol).x <= box.end().x);
+    const float down = is_strong ? 0.0F : 3.0F;
     if (const float most = box.end().x + beyond - x; measure_math(fonts, fonts.small, symbol).x > most) {  // a word
       const bool fits = text_width(fonts.small, symbol) <= box.size.x + below;
       if (!has_operations_)
         draw_math(fonts, fonts.small, {box.origin.x, placed.operation_y}, color, fits ? symbol : node.operation);
     } else {
-      x += draw_math(fonts, has_strong_ ? fonts.strong : fonts.small, {x, box.origin.y + down}, color, symbol) + 6.0F;
+      x += draw_math(fonts, is_strong ? fonts.strong : fonts.small, {x, box.origin.y + down}, color, symbol) + 6.0F;
     }
     const std::string name(node.name());
     const float room = box.end().x - x;
@@ -234,6 +237,7 @@ class FlowPainter {
   const BlockLayout& layout_;
   std::string& hovered_;
   const shell::Theme& theme_;
+  float gap_ = 0.0F;  ///< between the first two boxes
   bool has_operations_ = true, has_strong_ = true;
   PointedCell pointed_;
 };

@@ -34,7 +34,7 @@ std::vector<glm::vec2> route(const BlockNode& from, const PlacedNode& start, con
   }
   if (from.row == to.row) {  // over the boxes between
     const float y = std::round(start.box.origin.y - 7.0F - offset);
-    const float x = start.cells.end().x - 8.0F;  // at the right of its title
+    const float x = start.cells.end().x - 2.0F;  // at the right of its title
     const float x_end = end.box.origin.x + end.box.size.x * 0.25F - offset;
     return {{x, start.cells.origin.y - 2.0F}, {x, y}, {x_end, y}, {x_end, end.box.origin.y}};
   }

@@ -94,7 +94,7 @@ TEST_SUITE("gpu") {
       ui.resize(size.x, size.y);
       ui.settle();
       const float top = ui.rect("view.title").origin.y, end = ui.rect("status.time").origin.y;
-      CHECK(end - ui.rect("patching.summary").end().y >= 0.55F * (end - top));
+      CHECK(end - ui.rect("patching.summary").end().y >= 0.5F * (end - top));
       CHECK(ui.rect("patching.measure.2").origin.y == ui.rect("patching.map.0").origin.y);
       CHECK(ui.rect("patching.token").origin.y == ui.rect("patching.into.0").origin.y);
       CHECK(ui.rect("patching.keep").origin.y < ui.rect("patching.summary").end().y);

@@ -6,7 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "app/data/survey/survey_settings.h"
+#include "app/models/starter_view.h"
 #include "app/state/setting_text.h"
+#include "app/state/settings.h"
 #include "app/state/version.h"
 #include "core/error.h"
 #include "core/json.h"
@@ -14,6 +16,14 @@
 #include "platform/process.h"
 
 namespace headlight::app {
+
+SurveyOrder example_survey(const std::string& model) {
+  const std::filesystem::path folder = cache_directory() / "surveys";
+  std::filesystem::create_directories(folder);
+  return {.corpus = shared_folder() / "examples" / "corpus.txt",
+          .folder = folder / (utf8(std::filesystem::path(model).filename()) + "-captions"),
+          .model = model};
+}
 
 SurveyChild::SurveyChild(SurveyOrder order, std::function<void()> wake)
     : order_(std::move(order)), wake_(std::move(wake)), thread_([this](const std::stop_token& stops) { run(stops); }) {}

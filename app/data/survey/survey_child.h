@@ -20,6 +20,9 @@ struct SurveyOrder {
   bool operator==(const SurveyOrder&) const = default;
 };
 
+/// Returns the survey by this model of the captions that come along, in the cache's folder of surveys, which it makes.
+SurveyOrder example_survey(const std::string& model);
+
 /// Runs `headlight survey` in a process of its own, followed on a thread. A paused one is ended; the next with the same
 /// order goes on where it was.
 class SurveyChild {

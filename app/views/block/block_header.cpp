@@ -13,7 +13,7 @@ constexpr float kHeaderHeight = 88.0F;
 constexpr float kChartWidth = 230.0F;
 constexpr float kMinChartRoom = 620.0F;  // narrower: no chart
 // The sizes of a low header: its height, the top of its second line, and the width of the heads there.
-constexpr float kLowHeader = 54.0F, kLowAbout = 34.0F, kLowHeads = 240.0F;
+constexpr float kLowHeader = 59.0F, kLowAbout = 34.0F, kLowHeads = 240.0F;
 constexpr float kHeaderGap = 16.0F;
 constexpr const char* kHeads = "heads";
 

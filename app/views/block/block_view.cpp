@@ -235,15 +235,17 @@ void draw_opened(Frame& frame, const HeadSubject& subject, const BlockNode& node
                   memory.shows_all_terms);
 }
 
-/// Draws the flow in a region of this size, which scrolls where maps would be too small, and follows the walk then.
-PointedCell draw_flow(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, glm::vec2 room,
+/// Draws the flow in a region of this size, which scrolls where maps would be too small, and follows the walk then. `whole`:
+/// the height that the flow has, of which a strip of arithmetic may take a part, so that nothing moves when a cell is
+/// pointed at.
+PointedCell draw_flow(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, glm::vec2 room, float whole,
                       BlockViewState& memory) {
   const float width = room.x - ImGui::GetStyle().ScrollbarSize;
   // A short text's maps may be smaller where all rows are in sight for it.
   const float small = std::clamp(kSmallCell * static_cast<float>(subject.geometry.shape.queries), kSmallMap, kReadableMap);
-  const bool fits = room.y >= least_block_height(plan, width, small) + 2.0F * kFrame;
+  const bool fits = whole >= least_block_height(plan, width, small) + 2.0F * kFrame;
   const float least = fits ? 0.0F : least_block_height(plan, width) + 2.0F * kFrame;
-  memory.room = least > room.y ? glm::vec2(width, least) : room;
+  memory.room = {width, std::max(least, whole)};
   begin_bare_region("flow", room);
   const std::optional<std::size_t> step = memory.walk.is_at_end() ? std::nullopt : std::optional(memory.walk.step());
   if (std::exchange(memory.step_in_view, step) != step && step && plan.rows > 1) {
@@ -273,9 +275,10 @@ void draw_whole(Frame& frame, const HeadSubject& subject, const BlockPlan& plan,
                                                : kLowStrip;
   const float spacing = ImGui::GetStyle().ItemSpacing.y;
   const float controls = has_controls_above ? 0.0F : kWalkControlsHeight + spacing;
-  const float flow_height = std::max(room.y - strip - controls - spacing, 40.0F);
+  const auto height_above = [&](float below) { return std::max(room.y - below - controls - spacing, 40.0F); };
+  const float flow_height = height_above(strip), gap = has_controls_above ? 0.0F : 8.0F;
   const PointedCell pointed =
-      draw_flow(frame, subject, plan, {room.x, flow_height - (has_controls_above ? 0.0F : 8.0F)}, memory);
+      draw_flow(frame, subject, plan, {room.x, flow_height - gap}, height_above(kEmptyStrip) - gap, memory);
   ImGui::SetCursorScreenPos(has_controls_above ? corner + glm::vec2(room.x - kHeaderTools, 0.0F)
                                                : at + glm::vec2(0.0F, flow_height));
   draw_walk_controls(frame, memory.walk, describe_step(plan, memory.walk.step()));

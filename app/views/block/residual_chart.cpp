@@ -66,6 +66,14 @@ void draw_residual_chart(Frame& frame, const chart::Rect& area, std::uint32_t to
   const ResidualSizesQuestion query{.kind = is_encoder ? model::BlockKind::EncoderSelf : model::BlockKind::DecoderSelf,
                                     .batch = selection.batch};
   const Analysed* known = frame.ask(query);
+  if (known && !known->error.empty()) {
+    float y = area.origin.y;
+    for (const std::string& line : break_lines(small, known->error, area.size.x)) {
+      put_text(small, {area.origin.x, y}, theme.text_dim, line);
+      y += font_size(small) + 1.0F;
+    }
+    return;
+  }
   // The curves' names have their colours: at their ends they would lie on each other.
   const float link = draw_largest_link(frame, "largest \u2192", {area.end().x, area.origin.y}) + 8.0F;
   float x = area.origin.x;
@@ -82,16 +90,7 @@ void draw_residual_chart(Frame& frame, const chart::Rect& area, std::uint32_t to
   fill_rect(plot.origin - 4.0F, plot.end() + 4.0F, theme.panel, 3.0F);
   frame.mark("block.sizes", plot);
   const ResidualSizes* sizes = known ? known->as<ResidualSizes>() : nullptr;
-  if (!sizes) {
-    if (known && !known->error.empty()) {
-      float y = plot.origin.y - 4.0F;
-      for (const std::string& line : break_lines(small, known->error, plot.size.x)) {
-        put_text(small, {plot.origin.x, y}, theme.text_dim, line);
-        y += font_size(small) + 1.0F;
-      }
-    }
-    return;
-  }
+  if (!sizes) return;
   const attention::KeyRange real = query_range(frame);
   const ResidualCurve curve = residual_curve(sizes->lengths, sizes->tokens, std::min(real.begin, sizes->tokens),
                                              std::min(real.end, sizes->tokens), token);

@@ -1,7 +1,5 @@
 #include "app/data/survey/survey_settings.h"
-#include "app/models/starter_view.h"
 #include "app/state/opened_file.h"
-#include "app/state/settings.h"
 #include "app/views/corpus/corpus_parts.h"
 #include "app/widgets/finding.h"
 
@@ -27,12 +25,8 @@ void SurveyForm::open(const Frame& /*frame*/) {
 }
 
 void SurveyForm::survey_example(Frame& frame) {
-  corpus_ = utf8(shared_folder() / "examples" / "corpus.txt");
-  const std::string model = model_path(frame.state.source);
   try {
-    folder_ = utf8(cache_directory() / "surveys" / (utf8(fs::path(model).filename()) + "-captions"));
-    fs::create_directories(fs::path(folder_).parent_path());
-    frame.surveys->start({.corpus = corpus_, .folder = folder_, .model = model, .choices = choices_});
+    frame.surveys->start(example_survey(model_path(frame.state.source)));
   } catch (const std::exception& error) {
     open(frame);
     trouble_ = error.what();

@@ -48,8 +48,9 @@ void draw_pin(Frame& frame, const HeadRef& head, const chart::Rect& box) {
 
 /// The map of a head, as high as its row.
 void draw_row_map(Frame& frame, const HeadRef& head, const chart::Rect& box) {
-  const float edge = box.size.y - 2.0F;
-  const chart::Rect map{.origin = box.origin + glm::vec2(kPinRoom, 1.0F), .size = {std::min(edge, kRowMap), edge}};
+  const float edge = std::min(box.size.y - 2.0F, kRowMap);
+  const chart::Rect map{.origin = box.origin + glm::vec2(kPinRoom, std::floor((box.size.y - edge) * 0.5F)),
+                        .size = glm::vec2(edge)};
   draw_thumbnail(frame, thumbnail_request(frame, head.block, head.head, kRowMap), map, kRowPlace);
 }
 

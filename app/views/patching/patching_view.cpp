@@ -170,7 +170,8 @@ class PatchingView final : public ViewPanel {
     ImFont* small = frame.ui.fonts().small;
     frame.ui.ensure_glyphs(text);
     write_label(small, frame.ui.theme().text_dim, fit_text(small, text, room < kLeastSummary ? width_left() : room));
-    mark_last_item(frame, "patching.summary", text.c_str());
+    explain_last_item(frame, text.c_str());
+    frame.mark("patching.summary", last_item_rect());
   }
 
   float width_of_buttons(const Frame& frame) const {

@@ -340,8 +340,8 @@ void draw_steps_panel(Frame& frame, StepsMemory& memory) {
     choose(frame, kStepsView.all_heads, {fmt::format("head {}", subject.geometry.head), "all heads"});
     ImGui::SameLine(0.0F, 16.0F);
   }
-  draw_title_note(frame, fit_text(frame.ui.fonts().small,
-                                  "Page \u2191 \u2193 walk \u00B7 a click unfolds \u00B7 framed: its inputs", width_left()));
+  const std::string keys = "Page \u2191 \u2193 walk \u00B7 a click unfolds", all = keys + " \u00B7 framed: its inputs";
+  draw_title_note(frame, text_width(frame.ui.fonts().small, all) <= width_left() ? all : keys);
   place_sentence(frame, kBelowControls);
   memory.pointed.reset();
   memory.is_in_strip = false;

@@ -40,9 +40,9 @@ std::string step_sentence(const Frame& frame, const HeadSubject& subject, const 
   const std::size_t number = static_cast<std::size_t>(&node - plan.nodes.data()) + 1;
   std::string text = fmt::format("{} **{}**  ${}$", number, node.quantity().title, formula_of(frame, subject, node.stage));
   if (frame.result.capture) {
-    text += fmt::format(" \u2013 As it was saved, or computed from what was. {}", lacks(subject.geometry.shape, node.stage));
+    text += fmt::format(": as it was saved, or computed from what was. {}", lacks(subject.geometry.shape, node.stage));
   } else if (!node.explanation.empty()) {
-    text += fmt::format(" \u2013 {}", node.explanation);
+    text += fmt::format(": {}", node.explanation);
   }
   if (subject.has_all_heads) text += reshaped(subject.geometry, node.stage);
   const auto* experts = subject.layer && subject.layer->experts ? &*subject.layer->experts : nullptr;
