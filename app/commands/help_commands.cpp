@@ -41,7 +41,7 @@ std::vector<Command> help_commands() {
        .run = of_window(&CommandHost::toggle_welcome)},
       {.id = "help.lessons",
        .label = "Lessons",
-       .help = "Lists the lessons: a course about attention, and the five notebooks.",
+       .help = "Lists the lessons: a course about attention, and your own.",
        .words = "Again, Restart",
        .keys = {{Key::F4, {}, "F4"}},
        .menu = {"Help", "Lessons", 1},

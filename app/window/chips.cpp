@@ -208,7 +208,7 @@ std::vector<Chips::Chip> Chips::right_chips(Frame& frame, const ChipContext& con
                      Role::Offer, "compare"});
   chips.push_back({"chip.lessons", context.lesson.empty() ? "Lessons" : "Lesson: " + context.lesson,
                    context.is_lesson_shown ? "Closes the lesson; it is kept where it is (F4)."
-                                           : "A course about attention, and the five notebooks (F4).",
+                                           : "A course about attention, of lessons that one plays (F4).",
                    context.is_lesson_shown ? Role::On : Role::Offer});
   return chips;
 }

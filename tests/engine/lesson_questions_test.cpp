@@ -119,10 +119,12 @@ TEST_SUITE("cpu") {
   }
 
   TEST_CASE("a painted map: the mean over rows of what both share") {
-    CHECK(overlaps({{1, 0}, {1, 1}}, {{0.9, 0.1}, {0.2, 0.8}}) == std::vector<double>{0.9, 0.7});
-    CHECK(overlaps({{0, 0}}, {{0.5, 0.5}}) == std::vector<double>{0.0});
-    CHECK(overlaps({{1, 0, 0}}, {{0.5, 0.5}}).empty());
-    CHECK(overlaps({{1, 0}}, {{0.5, 0.5}, {1, 0}}).empty());
+    using Map = std::vector<std::vector<double>>;
+    const auto both = [](const Map& painted, const Map& computed) { return overlaps(json(painted), json(computed)); };
+    CHECK(both({{1, 0}, {1, 1}}, {{0.9, 0.1}, {0.2, 0.8}}) == std::vector<double>{0.9, 0.7});
+    CHECK(both({{0, 0}}, {{0.5, 0.5}}) == std::vector<double>{0.0});
+    CHECK(both({{1, 0, 0}}, {{0.5, 0.5}}).empty());
+    CHECK(both({{1, 0}}, {{0.5, 0.5}, {1, 0}}).empty());
     const json lesson = asking({{"draw", json::object()}, {"at_least", 0.9}, {"hint", "h"}}, {{"conceals", true}});
     const json map = wanted_of(lesson);
     REQUIRE(map.is_array());
@@ -191,7 +193,7 @@ TEST_SUITE("cpu") {
     CHECK(
         refusal(asking(number, {{"try", {{"times", 0}}}})).starts_with(".try.times: expected a whole number from 1 to 10"));
     CHECK(refusal(asking(number, {{"try", {{"time", 2}}}})) == ".try.time: no such member");
-    CHECK(refusal(asking(number, {{"try", {{"seeds", {-1}}}}})).starts_with(".try[0]: "));
+    CHECK(refusal(asking(number, {{"opens", {{"preset", ""}}}, {"try", {{"seeds", {-1}}}}})).starts_with(".try[0]: "));
     CHECK(refusal(asking(number, {{"try", {{"texts", {1}}}}})).starts_with(".try.texts: expected texts"));
     CHECK(refusal(asking(number, {{"try", {{"opens", {1}}}}})).starts_with(".try[0]: expected an object with settings"));
     CHECK(refusal(asking(number, {{"try", {{"opens", {{{"masc", 1}}}}}}})) == ".try[0].masc: there is no such setting");
@@ -240,6 +242,11 @@ TEST_SUITE("cpu") {
     REQUIRE(remarks.size() == 2);
     CHECK(remarks[0] == "mine.json: card 1, \"One\": claims.later: the run has 2, which isn't what is claimed (3)");
     CHECK(remarks[1].starts_with("mine.json: card 1, \"One\": claims.w: the run has 0.607"));
+    card["done"] = {{{"field", "view.pinned.99999999"}, {"equals", 2}}};  // no list is made for it
+    const LessonFile far(lesson);
+    CHECK(check_lesson(read_lesson(far.path), kReference)[0].find("claims.later: \"done\" doesn't say which settings") !=
+          std::string::npos);
+    card["done"] = small_lesson()["cards"][0]["done"];
     card["claims"]["w"]["equals"] = 0.61;
     card["claims"]["later"] = {{"field", "view.tab"}, {"equals", "steps"}, {"after", {{"view", {{"tab", "steps"}}}}}};
     card["try"] = {{"opens", {json::object(), {{"masks", {{"encoder", {{"rule", "none"}}}}}}}}};

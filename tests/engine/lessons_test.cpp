@@ -92,8 +92,8 @@ TEST_SUITE("cpu") {
         views.insert(state.view.tab);
       }
     }
-    CHECK(views == std::set<std::string>{"block", "flow", "head", "heads", "what_if", "lines", "logits", "model", "neuron",
-                                         "side_by_side", "patching", "predictions", "steps", "text"});
+    CHECK(views == std::set<std::string>{"block", "head", "heads", "what_if", "lines", "patching", "predictions", "prompts",
+                                         "steps"});
     for (const Lesson& lesson : list.lessons) {
       CAPTURE(lesson.id);
       CHECK(lesson.minutes > 0);

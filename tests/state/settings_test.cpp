@@ -162,6 +162,32 @@ TEST_SUITE("cpu") {
     CHECK(fs::is_directory(directory.path() / "settings.json.bad"));
   }
 
+  TEST_CASE("progress in lessons of before the course is dropped with one sentence, once; the rest of the file stays") {
+    const TemporaryDirectory directory;
+    const fs::path path = directory.path() / "settings.json";
+    std::ofstream(path)
+        << R"({"device": "a", "lessons": {"cards": {"3-notebook-001": 2}, "completed": ["1-what-a-query-is"]}})";
+    LoadedSettings loaded = load_settings(path);
+    CHECK_FALSE(loaded.warning);
+    CHECK(loaded.note.find("The course is new") == 0);
+    CHECK(loaded.settings.lessons == LessonProgress{});
+    CHECK(loaded.settings.device == "a");
+    loaded.settings.lessons = {.cards = {{"masks", 2}}, .completed = {"values"}, .marks = {{"masks", {{0, {.wrong = 2}}}}}};
+    save_settings(path, loaded.settings);
+    const LoadedSettings again = load_settings(path);
+    CHECK(again.note.empty());
+    CHECK(again.settings == loaded.settings);
+    std::ofstream(path) << R"({"lessons": {"cards": {}, "completed": []}})";
+    CHECK(load_settings(path).note.empty());  // there was none
+    for (const char* marks :
+         {R"({"masks": {"one": {}}})", R"({"masks": {"1": 3}})", R"({"masks": {"1": {"wrong": -1}}})", "[]"}) {
+      std::ofstream(path) << R"({"lessons": {"course": 2, "marks": )" << marks << "}}";
+      const LoadedSettings refused = load_settings(path);
+      REQUIRE(refused.warning);
+      CHECK(refused.warning->find("lessons.marks") != std::string::npos);
+    }
+  }
+
   TEST_CASE("whatever a member of the file is, the program starts: with it, or with defaults and one line") {
     using nlohmann::json;
     const TemporaryDirectory directory;
@@ -170,7 +196,8 @@ TEST_SUITE("cpu") {
     settings.window = {.size = {800, 600}, .position = glm::ivec2(5, 12), .is_maximized = true};
     settings.recent_models = settings.recent_files = {"/a"};
     settings.recent_choices = {"command view.theme"};
-    settings.lessons = {.cards = {{"one", 2}}, .completed = {"two"}};
+    settings.lessons = {
+        .cards = {{"one", 2}}, .completed = {"two"}, .marks = {{"two", {{3, {.wrong = 1, .right = 2, .is_due = true}}}}}};
     save_settings(path, settings, 7);
     const json whole = json::parse(read_file(path));
     const std::vector<std::string> odd = {"0",

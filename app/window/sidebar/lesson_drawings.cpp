@@ -28,7 +28,7 @@ shell::Color color_of_strength(const Frame& frame, double strength) {
   return chart::pack(chart::color(frame.state[kMapView.color_map], static_cast<float>(strength)));
 }
 
-/// Writes the tokens at the left and above the map, those of its columns upwards. Returns their height.
+/// Returns the height that the names of columns have, which run upwards.
 float name_height(const Frame& frame, const model::TokenBatch& keys, std::size_t columns) {
   float height = 0.0F;
   for (std::uint32_t i = 0; i < columns; ++i) {
@@ -39,6 +39,7 @@ float name_height(const Frame& frame, const model::TokenBatch& keys, std::size_t
   return std::min(height, kNames) + 6.0F;
 }
 
+/// Writes the tokens at the left and above the map.
 void write_names(const Frame& frame, const PaintedGrid& grid) {
   const model::BlockKind kind = frame.state.selection.block.kind;
   const std::uint32_t batch = frame.state.selection.batch;
