@@ -123,9 +123,11 @@ std::string reason_of(const Exercise& exercise, const ExerciseStages& right, Sta
       return array && agree(given.values, array->values);
     });
   };
+  std::vector<std::string_view> mistakes;  // several may give the same numbers, such as scales where d_k is √d_model
   for (const WrongWay& way : wrong_ways()) {
-    if (is_like(stages_by(exercise, way, right))) return std::string(way.says);
+    if (is_like(stages_by(exercise, way, right))) mistakes.push_back(way.says);
   }
+  if (!mistakes.empty()) return fmt::format("{}", fmt::join(mistakes, ", or "));
   for (const auto& [other, array] : right) {
     if (other != stage && agree(given.values, array.values))
       return fmt::format("these are the numbers of {}", to_string(other));

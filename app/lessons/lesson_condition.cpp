@@ -92,12 +92,15 @@ std::set<std::string> read_tests(const JsonReader& reader, const std::string& pa
   return known;
 }
 
-/// Finds or makes the place of a setting.
+/// Finds or makes the place of a setting; a list of more elements isn't made.
 json& place_of(json& settings, const std::string& path) {
   json::json_pointer place;
   for (std::size_t begin = 0; begin <= path.size();) {
     const std::size_t end = std::min(path.find('.', begin), path.size());
-    place.push_back(path.substr(begin, end - begin));
+    const std::string key = path.substr(begin, end - begin);
+    const bool is_far = key.size() > 4 && key.find_first_not_of("0123456789") == std::string::npos;
+    if (is_far) throw Error("{}: there is no such place", path);
+    place.push_back(key);
     begin = end + 1;
   }
   return settings[place];
@@ -203,7 +206,7 @@ json settings_once_done(const std::vector<LessonCondition>& done, const json& se
     try {
       json& place = place_of(changed, is_click ? "view.pinned" : subject.field);
       condition.test == Test::Contains&& place.is_array() ? place.push_back(condition.value) : void(place = condition.value);
-    } catch (const json::exception&) {
+    } catch (const std::exception&) {
       return {};  // a part of a list that isn't there
     }
   }

@@ -242,6 +242,11 @@ TEST_SUITE("cpu") {
     REQUIRE(remarks.size() == 2);
     CHECK(remarks[0] == "mine.json: card 1, \"One\": claims.later: the run has 2, which isn't what is claimed (3)");
     CHECK(remarks[1].starts_with("mine.json: card 1, \"One\": claims.w: the run has 0.607"));
+    card["done"] = {{{"field", "view.pinned.99999999"}, {"equals", 2}}};  // no list is made for it
+    const LessonFile far(lesson);
+    CHECK(check_lesson(read_lesson(far.path), kReference)[0].find("claims.later: \"done\" doesn't say which settings") !=
+          std::string::npos);
+    card["done"] = small_lesson()["cards"][0]["done"];
     card["claims"]["w"]["equals"] = 0.61;
     card["claims"]["later"] = {{"field", "view.tab"}, {"equals", "steps"}, {"after", {{"view", {{"tab", "steps"}}}}}};
     card["try"] = {{"opens", {json::object(), {{"masks", {{"encoder", {{"rule", "none"}}}}}}}}};
