@@ -26,7 +26,7 @@ constexpr LessonWords kEnglish{
     .next = "Next",
     .finish = "Finish",
     .next_tip = "The next card (Ctrl+.), whether the task is done or not.",
-    .list = "Lessons",
+    .list = "List",
     .list_tip = "All lessons. This one goes on where it is.",
     .restart = "Restart",
     .restart_tip = "Begins this lesson again, from its first card.",
