@@ -133,7 +133,7 @@ std::vector<std::pair<std::string, json>> wrong_answers(const LessonCondition& a
 
 /// Cells and heads that complete cards which several of them complete rightly: the card's text says which these are.
 const std::map<std::string, std::set<std::string>>& right_places() {
-  static const std::map<std::string, std::set<std::string>> kRight = {};
+  static const std::map<std::string, std::set<std::string>> kRight = {{"circuits card 4", {"encoder L0 H4"}}};
   return kRight;
 }
 
@@ -223,10 +223,11 @@ TEST_SUITE("gpu") {
         }
         // Places that a user may go to: what is pinned or selected completes the card by itself.
         const bool is_by_place = !card.done.empty() && std::ranges::all_of(card.done, [](const LessonCondition& one) {
-          const std::string_view name = one.subject.observation->name;
-          const bool is_field = one.subject.field.starts_with("view.pinned") || one.subject.field.starts_with("selection.");
-          return name == "click" || name == "offset" || name == "cell" || name == "largest_key" || name == "metric" ||
-                 is_field;
+          const LessonSubject& of = one.subject;
+          const std::string_view name = of.observation->name;
+          return name == "click" || name == "offset" || (name == "cell" && !(of.row && of.column)) ||
+                 (name == "largest_key" && !of.row) || (name == "metric" && !of.head) ||
+                 of.field.starts_with("view.pinned") || of.field.starts_with("selection.");
         });
         if (!is_by_place) continue;
         const auto try_state = [&](const State& state, const std::string& name) {
@@ -253,9 +254,9 @@ TEST_SUITE("gpu") {
           const bool is_right = right != right_places().end() && right->second.contains(name);
           if (is_met(queries) && !is_right) found.add(name);
         };
-        const auto shape = runner.result().shapes.find(runner.state().selection.block);
-        const bool is_small =
-            shape != runner.result().shapes.end() && shape->second.queries <= 32 && shape->second.keys <= 32;
+        const BlockShapes shapes = runner.result().shapes;  // asking makes another result
+        const auto shape = shapes.find(runner.state().selection.block);
+        const bool is_small = shape != shapes.end() && shape->second.queries <= 32 && shape->second.keys <= 32;
         for (std::uint32_t row = 0; is_small && row < shape->second.queries; ++row) {
           for (std::uint32_t column = 0; column < shape->second.keys; ++column) {
             State state = runner.state();
@@ -265,7 +266,7 @@ TEST_SUITE("gpu") {
             if (!is_asked) try_state(state, fmt::format("cell ({}, {})", row, column));
           }
         }
-        for (const auto& [block, of] : runner.result().shapes) {
+        for (const auto& [block, of] : shapes) {
           for (std::uint32_t head = 0; head < of.heads; ++head) {
             State state = runner.state();
             state.selection.block = block;

@@ -157,7 +157,7 @@ TEST_SUITE("cpu") {
         compared += tile.values.size();
       }
     }
-    CHECK(compared > 200);
+    CHECK(compared >= 33);  // the other printed numbers are the view Notebook's
   }
 
   TEST_CASE("a card opens its own source with its own masks, and leaves what it doesn't name") {

@@ -167,13 +167,14 @@ void write_source(const Question& question, Stage stage, std::uint32_t first, st
                         .columns = std::min(extent->columns, kMost)};
   const EngineTile* tile = frame.ask(query);
   if (!tile || tile->tile->values.size() != std::size_t{query.rows} * query.columns) return;
+  std::string text;
   for (std::uint32_t row = 0; row < query.rows; ++row) {
-    std::string line = fmt::format("{} {}:", quantity(stage).symbol, first + row);
+    text += fmt::format("{}{} {:<2}", row > 0 ? "\n" : "", quantity(stage).symbol, first + row);
     for (std::uint32_t column = 0; column < query.columns; ++column) {
-      line += "  " + text_of_number(double{tile->tile->values[std::size_t{row} * query.columns + column]});
+      text += fmt::format("{:>7.4g}", tile->tile->values[std::size_t{row} * query.columns + column]);
     }
-    draw_rich_text(frame, line, frame.ui.fonts().mono_small, frame.ui.theme().text_dim);
   }
+  write_text(frame.ui.fonts().mono_small, frame.ui.theme().text_dim, text);
 }
 
 /// Writes what the row is computed from.
@@ -211,25 +212,29 @@ void draw_row_by_hand(const Question& question) {
   std::vector<std::string>& fields = question.draft.fields;
   fields.resize(wanted.size());
   const json& given = question.standing().answer;
+  frame.ui.ensure_glyphs("\u2713\u2717");
+  constexpr float kGap = 8.0F;
+  const glm::vec2 at = cursor_position();
+  const auto in_line = static_cast<std::size_t>(std::max((width_left() + kGap) / (kFieldWidth + kGap), 1.0F));
+  const float name = font_size(frame.ui.fonts().small) + 2.0F, height = name + ImGui::GetFrameHeight() + kGap;
   for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (i > 0) continue_line(kFieldWidth, 8.0F);
     const bool was_answered = given.is_array() && i < given.size() && !given[i].is_null();
     const bool is_right = was_answered && are_near(given[i], wanted[i], question.condition().within);
-    ImGui::BeginGroup();
-    write_text(frame.ui.fonts().small,
-               is_right       ? theme.accent
-               : was_answered ? theme.warning
-                              : theme.text_dim,
-               fmt::format("{}{}", i,
-                           is_right       ? " \u2713"
-                           : was_answered ? " \u2717"
-                                          : ""));
+    const glm::vec2 corner = at + glm::vec2(i % in_line, i / in_line) * glm::vec2(kFieldWidth + kGap, height);
+    put_text(frame.ui.fonts().small, corner,
+             is_right       ? theme.accent
+             : was_answered ? theme.warning
+                            : theme.text_dim,
+             fmt::format("{}{}", i,
+                         is_right       ? " \u2713"
+                         : was_answered ? " \u2717"
+                                        : ""));
+    ImGui::SetCursorScreenPos(corner + glm::vec2(0.0F, name));
     ImGui::BeginDisabled(is_right);
     frame.ui.text_field(fmt::format("##row{}.{}", question.number, i).c_str(), fields[i],
                         {.width = kFieldWidth, .hint = "0.00", .limit = 32});
     mark_last_item(frame, fmt::format("{}.{}", question.mark("row"), i), question.words.row_tip);
     ImGui::EndDisabled();
-    ImGui::EndGroup();
   }
   if (!question.draw_check()) return;
   json answer = json::array();
