@@ -82,7 +82,6 @@ TEST_SUITE("gpu") {
       CAPTURE(note);
       CHECK(note.find(signed_text(number)) != std::string::npos);
     }
-    ui.resize(1024, 640);
     std::string much;
     for (int i = 0; i < 4; ++i) much += "the cat sat on the red mat ";
     ui.fill_in("text.edit", much);

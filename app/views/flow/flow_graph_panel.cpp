@@ -118,7 +118,9 @@ void draw_labels(Frame& frame, const FlowLayout& layout, const Geometry& geometr
     const glm::vec2 from = geometry.begin(layout, *edge), to = geometry.end(layout, *edge);
     // The label is near the edge's lower end, where edges into one node are apart.
     const glm::vec2 size(text_width(font, text) + 4.0F, font_size(font) + 2.0F);
-    const chart::Rect box{.origin = glm::round(from + (to - from) * 0.4F - size * 0.5F), .size = size};
+    const glm::vec2 middle = from + (to - from) * 0.4F;  // of one that goes straight up the label is beside it
+    const float left = edge->from == edge->to ? middle.x + 4.0F : middle.x - size.x * 0.5F;
+    const chart::Rect box{.origin = glm::round(glm::vec2(left, middle.y - size.y * 0.5F)), .size = size};
     if (std::ranges::any_of(taken, [&](const chart::Rect& other) { return !chart::intersection(box, other).is_empty(); }))
       continue;
     taken.push_back(box);
@@ -321,15 +323,12 @@ Sentence edge_sentence(const Frame& frame, const FlowLayout& layout, const attri
                        bool is_most) {
   const std::uint32_t layer = frame.result.network->layer_number(edge.layer);
   const std::string to = query_word(predicted_token_text(frame.result, batch, edge.to));
-  const std::string from = edge.is_residual
-                               ? "its own residual stream"
-                               : "what " + key_word(predicted_token_text(frame.result, batch, edge.from)) + " gives";
+  const std::string source = key_word(predicted_token_text(frame.result, batch, edge.from));
+  const std::string from = edge.is_residual ? "its own residual stream" : "what " + source + " gives";
+  const std::string share = percent_word(edge.share);
   Sentence said =
-      fmt::format("{}nto {} of layer {} flows {}{}: {}", is_most ? "Besides its own residual stream, i" : "I", to, layer,
-                  is_most            ? "most from "
-                  : edge.share > 0.5 ? "mostly "
-                                     : "",
-                  from, percent_word(edge.share));
+      is_most ? fmt::format("Beside its own residual stream, {} of layer {} gets most from {}: {}", to, layer, source, share)
+              : fmt::format("Into {} of layer {} flows {}{}: {}", to, layer, edge.share > 0.5 ? "mostly " : "", from, share);
   for (std::size_t i = 0; i < edge.heads.size(); ++i) {
     said += fmt::format("{}{} ({})", i == 0 ? (edge.heads.size() == 1 ? ", by head " : ", by heads ") : ", ",
                         edge.heads[i].head, percent_word(edge.heads[i].share));

@@ -13,7 +13,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kMinLensRow = 26.0F, kMaxLensRow = 64.0F;
+constexpr float kMinLensRow = 26.0F, kMaxLensRow = 110.0F;
 constexpr float kLabelGap = 12.0F;
 constexpr float kGap = 2.0F;
 constexpr float kMinCell = 84.0F, kMinLowCell = 120.0F, kTwoLines = 34.0F;

@@ -248,12 +248,12 @@ class TextView final : public ViewPanel {
       const chart::Rect band{.origin = origin + glm::vec2(0.0F, static_cast<float>(token - real.begin) * row_pitch_),
                              .size = {label_room_ + row_.lines.tokens.back().end().x + kGap, row_pitch_}};
       const bool is_chosen = chosen.token == token;
-      if (is_chosen) fill_rect(band, theme.hover, 4.0F);
+      const shell::Color color = chosen.side == MapSide::Query ? theme.query : theme.key;
+      if (is_chosen) outline_rect(band, color, 4.0F, 1.5F);
       ImFont* font = is_chosen ? frame.ui.fonts().strong : frame.ui.fonts().body;
       const float top = band.origin.y + std::floor((row_pitch_ - row_.measures.line_height) * 0.5F);
       const float middle = top + row_.measures.line_height - row_.measures.token_height * 0.5F;
-      put_text(font, {band.origin.x + 4.0F, std::round(middle - font_size(font) * 0.5F)},
-               chosen.side == MapSide::Query ? theme.query : theme.key,
+      put_text(font, {band.origin.x + 4.0F, std::round(middle - font_size(font) * 0.5F)}, color,
                fit_text(font, queries_.labels[token], label_room_ - 8.0F));
       ImGui::SetCursorScreenPos({band.origin.x + label_room_, top});
       const auto hovered =

@@ -111,7 +111,7 @@ Sentence ablation_sentence(const Frame& frame, const ChosenLogit& logit, const S
   };
   const bool is_out = frame.state[kWhatIfView.ablation] == Ablation::Zero;
   return fmt::format(
-      "{}{} {} {}{}.", head_name(head), is_pointed ? "" : " matters most",
+      "{}{}{} {}{}.", head_name(head), is_pointed ? "" : " matters most",
       is_out ? ": without it" : ": with its mean instead", measured_name(frame, logit) + " " + change_in(*found.now),
       found.baseline ? fmt::format("; in {} it {}", baseline_name(frame.state), change_in(*found.baseline)) : "");
 }
@@ -196,11 +196,12 @@ Table next_tokens(const Frame& frame, const PredictedNumbers& now, const Predict
   const bool is_out = frame.state[kWhatIfView.ablation] == Ablation::Zero;
   Table table{.rows = ids.size()};
   table.add({.title = "next token"}, [&](std::size_t row) { return candidate_label(frame.result, ids[row]); });
-  table.add({.title = "now, %", .bar = BarKind::Size, .least_end = 100.0}, chance(now));
+  table.add({.title = "now, %", .bar = BarKind::Size, .least_end = 100.0, .is_wide = true}, chance(now));
   table.add(
       {.title = fmt::format("{} L{} H{}, %", is_out ? "without" : "with the mean of", head.block.layer.value, head.head),
        .bar = BarKind::Size,
-       .least_end = 100.0},
+       .least_end = 100.0,
+       .is_wide = true},
       chance(without));
   return table;
 }
