@@ -229,9 +229,10 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("whether printed numbers agree is said above their tables, and seen without scrolling") {
-    UiDriver ui;
-    start_lesson(ui, "find-the-bug");
-    while (!ui.window().lessons().card().numbers) ui.press(Key::Period, kControl);
+    PlayedLesson played(R"({"title": "One", "text": ["A row of weights, as the notebook prints it."],
+       "opens": {"preset": "notebook-003"}, "numbers":
+       {"source": "s", "quantity": "weights", "row": 1, "values": [[0.39, 0.61, 0, 0, 0, 0]], "decimals": 2}})");
+    UiDriver& ui = played.ui;
     ui.resize(1280, 800);
     ui.frames_until([&] { return ui.sees("lesson.numbers.agree"); });
     REQUIRE(ui.sees("lesson.numbers.agree"));

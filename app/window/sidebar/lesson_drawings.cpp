@@ -133,10 +133,15 @@ void draw_map_to_paint(const Question& question) {
   if (!is_done) {
     question.write_note(question.words.paint);
     constexpr std::array<const char*, kStrengths + 1> kLabels = {"0", "\u00BC", "\u00BD", "\u00BE", "1"};
-    const std::vector<std::string> labels(kLabels.begin(), kLabels.end());
     write_label(frame.ui.fonts().small, theme.text_dim, question.words.strength);
-    ImGui::SameLine();
-    choose_segment(frame, question.mark("strength").c_str(), labels, draft.brush);
+    for (std::uint8_t level = 0; level <= kStrengths; ++level) {
+      const bool is_chosen = draft.brush == level;
+      ImGui::SameLine();
+      if (is_chosen) ImGui::PushStyleColor(ImGuiCol_Button, theme.active);
+      const std::string name = fmt::format("{}.{}", question.mark("strength"), level);
+      if (draw_button(frame, name, kLabels.at(level), question.words.paint_tip)) draft.brush = level;
+      if (is_chosen) ImGui::PopStyleColor();
+    }
   }
   grid.cell = std::floor(std::min((width_left() - kNames - kScores) / static_cast<float>(grid.columns), kMaxCell));
   const float names = name_height(frame, frame.result.input->keys(frame.state.selection.block.kind), grid.columns);
