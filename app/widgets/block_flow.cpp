@@ -150,8 +150,7 @@ class FlowPainter {
     frame_.ui.keyboard().offer_last_item();
     std::string tip(node.explanation.empty() ? "A click unfolds this matrix; Esc folds it." : node.explanation);
     if (layout_.is_strip) {
-      tip = fmt::format("{}. {}. {} Its colours reach its own largest number.", node.quantity().title, node.operation,
-                        node.explanation);
+      tip = fmt::format("{}. {}. {}", node.quantity().title, node.operation, node.explanation);
     }
     const bool is_hovered = ImGui::IsItemHovered();
     const glm::vec2 mouse = pointer_position();
@@ -285,12 +284,7 @@ void draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode
   const bool is_hidden = frame.transient.aim.hides(node.stage);
   if (is_hidden || !shown.tile || shown.tile->values.empty()) return fill_rect(area, theme.missing);
   shell::HeatmapImage image = heatmap_of(shown, place, theme);
-  // Each by its own numbers: beside those of other heads it could be black.
-  if (quantity(shown.query.quantity).colors == ColorKind::Diverging) {
-    set_difference_colors(image, theme, shown.facts->range, 1e-6F);
-  } else {
-    color_matrix(frame, image, shown);
-  }
+  color_matrix(frame, image, shown);
   image.area = area;
   image.clip = clip;
   image.grid_from = 1e6F;

@@ -22,6 +22,8 @@ void paint(const Frame& frame, glm::vec2 origin, const std::vector<TableItem>& i
   };
   const std::array<shell::Color, kTableInks> inks = {theme.text, theme.text_dim, theme.accent, theme.output, sign(40),
                                                      sign(215),  theme.border,   theme.active, theme.hover};
+  // A table may be wider than its region: the part of a number at the region's side would be read as another number.
+  const float right = ImGui::GetWindowDrawList()->GetClipRectMax().x;
   for (const TableItem& item : items) {
     const chart::Rect box{.origin = origin + item.rect.origin, .size = item.rect.size};
     const shell::Color ink = inks[static_cast<std::size_t>(item.ink)];
@@ -30,8 +32,11 @@ void paint(const Frame& frame, glm::vec2 origin, const std::vector<TableItem>& i
       continue;
     }
     ImFont* font = font_of(frame.ui.fonts(), item.font);
+    const float room = right - box.origin.x;
+    if (room < text_width(font, "…")) continue;
     frame.ui.ensure_glyphs(*item.text);
-    put_text(font, {box.origin.x, std::round(box.center().y - font_size(font) * 0.5F)}, ink, *item.text);
+    put_text(font, {box.origin.x, std::round(box.center().y - font_size(font) * 0.5F)}, ink,
+             fit_text(font, *item.text, room));
   }
 }
 

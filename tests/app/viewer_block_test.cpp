@@ -126,14 +126,14 @@ TEST_SUITE("gpu") {
     std::string words = text_on_screen();
     std::erase(words, ' ');  // which large type has between letters too
     CAPTURE(words);
-    for (const char* said : {"Layer1\u00B7head4\n", "eachtoitsownlargest", "heads", "mean\u00B7street"})
+    for (const char* said : {"Layer1\u00B7head4\n", "onescaleforallheads", "heads", "mean\u00B7street"})
       CHECK(words.find(said) != std::string::npos);
     CHECK(plain_text(ui.window().sentence()).find("the MLP add") != std::string::npos);
     // Nothing moves when a cell is pointed at, whose arithmetic then keeps its room.
     const chart::Rect before = ui.rect("block.flow");
     ui.move_to("block.weights");
     ui.settle();
-    CHECK(ui.sees("arithmetic.all"));
+    CHECK(ui.sees("arithmetic.copy"));
     CHECK(ui.rect("block.flow") == before);
   }
 

@@ -137,7 +137,7 @@ TEST_SUITE("gpu") {
     ui.show("block");
     const chart::Rect output = ui.rect("block.heads");
     CHECK(output.end().x + 1.0F <= ui.rect("block.flow").end().x);
-    shows("neuron", ",largestscore");
+    shows("neuron", "largestscore");
     CHECK(ui.rect("neuron.product.31").end().y <= ui.rect("neuron.products").end().y);
   }
 

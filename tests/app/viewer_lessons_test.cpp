@@ -340,7 +340,7 @@ TEST_SUITE("gpu") {
         }
       }
     }
-    CHECK(controls > 8);
+    CHECK(controls >= 7);
     CHECK(matrices > 5);
   }
 

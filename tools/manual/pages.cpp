@@ -23,6 +23,7 @@ std::string man_text(const std::string& text) {
       escaped += "\\-";
     } else {
       escaped += letter;
+      if (letter == '|') escaped += "\\:";  // a list of choices may be broken there
     }
   }
   return escaped;

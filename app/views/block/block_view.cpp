@@ -20,6 +20,7 @@ struct BlockFigure {
   BlockPlan plan;
   std::vector<std::shared_ptr<const attention::Tile>> tiles;  ///< [node]; null: not known yet
   std::vector<chart::Rgb> colors;                             ///< [node]
+  std::vector<float> reaches;                                 ///< [node] shared_reach()
   bool is_compared = false;
   std::string title = {}, subtitle = {};
   chart::ColorMap color_map = chart::ColorMap::Viridis;
@@ -28,21 +29,24 @@ struct BlockFigure {
 
 constexpr glm::vec2 kDiagram{1'180.0F, 680.0F};  // units
 
-exporting::FigureStyle style_of(const BlockNode& node, chart::ColorMap color_map, bool is_compared) {
+exporting::FigureStyle style_of(const BlockNode& node, chart::ColorMap color_map, bool is_compared, float reach) {
   exporting::FigureStyle style;
   style.scale = chart::ScaleKind::Maximum;
   style.color_map = color_map;
+  if (reach > 0.0F) style.limits = {.low = -reach, .high = reach};
   return node.stage == attention::Stage::Weights && !is_compared ? style : exporting::diverging(style);
 }
 
 /// Asks for the layer's matrices as they are drawn in a flow of this size.
 BlockFigure keep_block(Frame& frame, const HeadSubject& subject, const BlockPlan& plan, glm::vec2 room) {
-  BlockFigure kept{.plan = plan, .tiles = {}, .colors = {}, .is_compared = compares_matrices(frame)};
+  BlockFigure kept{.plan = plan, .tiles = {}, .colors = {}, .reaches = {}, .is_compared = compares_matrices(frame)};
   const shell::Theme& theme = shell::theme_of(shell::ThemeKind::Light);  // the paper is white
   const BlockLayout layout = lay_out_block(plan, {.origin = {0.0F, 0.0F}, .size = room});
   for (const PlacedNode& placed : layout.nodes) {
     const BlockNode& node = plan.nodes[placed.node];
-    const EngineTile* known = frame.ask(node_query(frame, subject, node, placed.cells.size));
+    const TileQuery query = node_query(frame, subject, node, placed.cells.size);
+    const EngineTile* known = frame.ask(query);
+    kept.reaches.push_back(shared_reach(frame, query));
     kept.tiles.push_back(known == nullptr ? nullptr : known->tile);
     kept.colors.push_back(chart::unpack(role_color(node.quantity().role, theme)));
   }
@@ -75,7 +79,7 @@ std::unique_ptr<exporting::Drawing> make_block_figure(const BlockFigure& kept) {
     const std::shared_ptr<const attention::Tile>& tile = kept.tiles[placed.node];
     if (!tile) return nullptr;  // computed soon
     drawn.map = exporting::make_map(*tile);
-    drawn.style = style_of(node, kept.color_map, kept.is_compared);
+    drawn.style = style_of(node, kept.color_map, kept.is_compared, kept.reaches[placed.node]);
     figure.nodes.push_back(std::move(drawn));
   }
   float bottom = 0.0F;

@@ -109,17 +109,28 @@ std::string change_points(double change) {
   return fmt::format("{}{:.{}f} pt", points < 0.0 ? "\u2212" : "+", std::abs(points), std::abs(points) < 9.95 ? 1 : 0);
 }
 
+/// Returns the part of the region that is in sight: labels are whole inside of it.
+chart::Rect in_sight() {
+  const ImDrawList* list = ImGui::GetWindowDrawList();
+  const glm::vec2 low = to_glm(list->GetClipRectMin());
+  return {.origin = low, .size = to_glm(list->GetClipRectMax()) - low};
+}
+
 /// Writes at edges, the first ones before others, where there is room beside the labels before.
 void draw_labels(Frame& frame, const FlowLayout& layout, const Geometry& geometry,
                  const std::vector<std::pair<const attribution::FlowEdge*, std::string>>& labels, const char* name) {
   ImFont* font = frame.ui.fonts().small;
+  const chart::Rect seen = in_sight();
   std::vector<chart::Rect> taken;
   for (const auto& [edge, text] : labels) {
     const glm::vec2 from = geometry.begin(layout, *edge), to = geometry.end(layout, *edge);
     // The label is near the edge's lower end, where edges into one node are apart.
     const glm::vec2 size(text_width(font, text) + 4.0F, font_size(font) + 2.0F);
     const glm::vec2 middle = from + (to - from) * 0.4F;  // of one that goes straight up the label is beside it
-    const float left = edge->from == edge->to ? middle.x + 4.0F : middle.x - size.x * 0.5F;
+    if (middle.x < seen.origin.x || middle.x > seen.end().x) continue;
+    float left = edge->from == edge->to ? middle.x + 4.0F : middle.x - size.x * 0.5F;
+    if (left + size.x > seen.end().x) left = edge->from == edge->to ? middle.x - 4.0F - size.x : seen.end().x - size.x;
+    left = std::max(left, seen.origin.x);
     const chart::Rect box{.origin = glm::round(glm::vec2(left, middle.y - size.y * 0.5F)), .size = size};
     if (std::ranges::any_of(taken, [&](const chart::Rect& other) { return !chart::intersection(box, other).is_empty(); }))
       continue;
@@ -151,7 +162,7 @@ void draw_edge_labels(Frame& frame, const FlowLayout& layout, const Geometry& ge
 }
 
 /// Writes above the node at the top what is predicted there.
-void draw_prediction(Frame& frame, const FlowLayout& layout, const Geometry& geometry, std::uint32_t batch, float right) {
+void draw_prediction(Frame& frame, const FlowLayout& layout, const Geometry& geometry, std::uint32_t batch) {
   if (!frame.result.has_logits) return;
   const Prediction* prediction = frame.ask(PredictionQuery{
       .batch = batch, .token = layout.start, .layer = predicting_layers(*frame.result.network), .keeps_logits = true});
@@ -162,8 +173,11 @@ void draw_prediction(Frame& frame, const FlowLayout& layout, const Geometry& geo
   frame.ui.ensure_glyphs(text);
   ImFont* font = frame.ui.fonts().strong;
   const glm::vec2 node = geometry.at(layout, {.layer = layout.layers, .token = layout.start});
+  const chart::Rect seen = in_sight();
+  if (node.x < seen.origin.x || node.x > seen.end().x) return;
   const glm::vec2 size(text_width(font, text), font_size(font));
-  const glm::vec2 at(std::min(node.x - size.x * 0.5F, right - size.x), node.y - kRadius - 3.0F - size.y);
+  const float left = std::max(std::min(node.x - size.x * 0.5F, seen.end().x - size.x), seen.origin.x);
+  const glm::vec2 at(left, node.y - kRadius - 3.0F - size.y);
   put_text(font, glm::round(at), frame.ui.theme().text, text);
   frame.mark("flow.prediction", {.origin = at, .size = size});
 }
@@ -308,7 +322,7 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
     }
   }
   draw_edge_labels(frame, layout, geometry);
-  draw_prediction(frame, layout, geometry, batch, geometry.origin.x + size.x);
+  draw_prediction(frame, layout, geometry, batch);
   draw_token_names(frame, layout, geometry, batch);
   if (events.hovered_edge) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
   return events;

@@ -259,7 +259,7 @@ class FlowView final : public ViewPanel {
     if (!layout_.baseline) draw_flow_legend(frame, layout_);
     std::optional<FlowNode> revealed = move_on(frame) ? chosen_ : std::nullopt;
     // The predicted token, on the right, is where everything flows to: a graph that is too wide begins with it.
-    const std::pair shown(layout_.start, width_left());
+    const std::tuple shown(layout_.start, layout_.columns.size(), width_left());
     if (!revealed && std::exchange(shown_, shown) != shown) {
       revealed = {.layer = layout_.layers, .token = layout_.start};
     }
@@ -334,12 +334,13 @@ class FlowView final : public ViewPanel {
   FlowLayout layout_;
   /// has_enough() of the last finding, by the place of its share in kMinShares.
   std::array<std::pair<std::shared_ptr<const AnalysisResult>, bool>, kMinShares.size()> enough_;
-  std::string title_, subtitle_;                          ///< of the figure
-  std::vector<std::uint32_t> layer_numbers_;              ///< of the figure: model::Network::layer_numbers
-  std::vector<std::string> tokens_;                       ///< [column]
-  bool is_drawn_ = false;                                 ///< in the last frame
-  std::optional<FlowNode> chosen_;                        ///< by the keyboard
-  std::optional<std::pair<std::uint32_t, float>> shown_;  ///< the graph's token and width that its start was revealed for
+  std::string title_, subtitle_;              ///< of the figure
+  std::vector<std::uint32_t> layer_numbers_;  ///< of the figure: model::Network::layer_numbers
+  std::vector<std::string> tokens_;           ///< [column]
+  bool is_drawn_ = false;                     ///< in the last frame
+  std::optional<FlowNode> chosen_;            ///< by the keyboard
+  /// The graph's token, columns and width that its start was revealed for.
+  std::optional<std::tuple<std::uint32_t, std::size_t, float>> shown_;
 };
 
 }  // namespace

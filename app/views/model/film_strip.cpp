@@ -93,9 +93,10 @@ void FilmStrip::draw_sliders(Frame& frame, float width, const std::function<void
   auto layer = static_cast<std::uint32_t>(std::ranges::find(layers, selection.block) - layers.begin());
   std::uint32_t head = selection.head;
   place(0.0F);
-  bool is_moved = draw_slider(frame, "model.layer", "Layer", layer, static_cast<std::uint32_t>(layers.size()),
-                              fmt::format("{} (0 to {})", selection.block.layer.value, layers.back().layer.value), width,
-                              "Goes through the layers, with the same head.");
+  bool is_moved = draw_slider(
+      frame, "model.layer", "Layer", layer, static_cast<std::uint32_t>(layers.size()),
+      fmt::format("{} ({} to {})", selection.block.layer.value, layers.front().layer.value, layers.back().layer.value),
+      width, "Goes through the layers, with the same head.");
   place(1.0F);
   is_moved = draw_slider(frame, "model.head", "Head", head, shape_on_show(frame).heads,
                          fmt::format("{} (0 to {})", head, shape_on_show(frame).heads - 1), width,

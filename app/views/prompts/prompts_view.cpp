@@ -104,9 +104,9 @@ class PromptsView final : public ViewPanel {
       if (draw_button(frame, "prompts.cancel", label, "Stops measuring prompts, or goes on; what is measured stays."))
         room.pause(!room.is_paused());
     }
-    if (is_known)
-      draw_copy_button(frame, "prompts.copy", "Puts mean, deviation, count and both ends of every cell on the clipboard.");
-    if (!matrix_.cells.empty()) copy_when_asked(frame, [&] { return csv(prompts_table(*findings_, measure_)); });
+    if (!strongest_) return;  // no cell has a number to copy
+    draw_copy_button(frame, "prompts.copy", "Puts mean, deviation, count and both ends of every cell on the clipboard.");
+    copy_when_asked(frame, [&] { return csv(prompts_table(*findings_, measure_)); });
   }
 
   /// A bar while prompts are measured, and what the model says of the whole set.

@@ -248,14 +248,15 @@ void draw_average_button(Frame& frame) {
   KeptChanges& changes = frame.state.changes;
   const auto kept = std::ranges::find_if(changes, [&](const KeptChange& change) { return *change.intervention == average; });
   const bool is_kept = kept != changes.end();
-  const std::string label = fmt::format("{} {}###average", is_kept ? "Stop averaging" : "Average", head);
   ImGui::SameLine();
   ImGui::BeginDisabled(!is_kept && changes.size() >= kMaxKeptChanges);
   const char* const explanation =
       is_kept ? "The selected head gives again what it computes."
               : "Mean ablation: the selected head gives the mean of its output over the text at every token, in all "
                 "views, until it is stopped.";
-  const bool is_clicked = draw_button(frame, "what_if.average", label.c_str(), explanation);
+  const bool is_clicked =
+      draw_button(frame, "what_if.average",
+                  fmt::format("{} {}###average", is_kept ? "Stop averaging" : "Average", head).c_str(), explanation);
   ImGui::EndDisabled();
   if (is_clicked && is_kept) changes.erase(kept);
   if (is_clicked && !is_kept) changes.push_back({.name = "mean output of " + head, .intervention = average});
