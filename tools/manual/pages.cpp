@@ -84,7 +84,7 @@ std::string man_page(const CommandText& command) {
   const std::size_t dash = summary.find(" - ");
   const std::string what = dash == std::string::npos ? summary : summary.substr(dash + 3);
   std::string page =
-      fmt::format(".TH {} 1 \"{}\" \"headlight {}\" \"Headlight\"\n.SH NAME\n{} \\- {}\n", man_upper(man_text(name)),
+      fmt::format(".TH {} 1 \"{}\" \"headlight {}\" \"Headlight\"\n.ad l\n.SH NAME\n{} \\- {}\n", man_upper(man_text(name)),
                   commit_date(), HEADLIGHT_VERSION, man_text(name), man_text(what));
   page += man_synopsis(command);
   const std::size_t rest = command.description.find_first_not_of('\n', command.summary().size());
