@@ -32,7 +32,7 @@ json data_of(const std::string& page) {
 
 json asked(const json& done) {
   json lesson = small_lesson();
-  lesson["cards"] = {lesson["cards"][0]};
+  lesson["cards"] = json::array({lesson["cards"][0]});
   lesson["cards"][0]["done"] = done;
   return lesson;
 }

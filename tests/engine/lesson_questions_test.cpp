@@ -29,10 +29,13 @@ const EngineOptions kReference{.open = open_reference_runner, .device = {}};
 /// A lesson whose one card, of notebook 003, asks this.
 json asking(const json& condition, const json& more = json::object()) {
   json lesson = small_lesson();
-  json card = {
-      {"title", "One"}, {"text", {"a"}}, {"opens", {{"preset", "notebook-003"}}}, {"task", "Do"}, {"done", {condition}}};
+  json card = {{"title", "One"},
+               {"text", {"a"}},
+               {"opens", {{"preset", "notebook-003"}}},
+               {"task", "Do"},
+               {"done", json::array({condition})}};
   card.update(more);
-  lesson["cards"] = {card};
+  lesson["cards"] = json::array({card});
   return lesson;
 }
 
