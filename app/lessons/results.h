@@ -10,7 +10,7 @@
 
 namespace headlight::app {
 
-/// What was answered to lessons, as `headlight view --results FILE` writes it.
+/// The answers to lessons, as `headlight view --results FILE` writes them.
 struct LessonResults {
   struct Answer {
     std::string lesson;

@@ -21,7 +21,7 @@ struct NotebookPass {
   std::function<Tensor(model::BlockRef block)> visible = {};
 };
 
-/// What a part reads of the pass; nothing where it prints the sizes of a stage.
+/// The stages of the pass that a part reads; none where it prints the sizes of a stage.
 struct NotebookReads {
   std::vector<attention::Stage> stages;
   bool has_visible = false;
