@@ -69,8 +69,10 @@ inference::Session open_session(gpu::Context* context) {
 
 }  // namespace
 
-GpuRunner::GpuRunner(const std::string& device, bool needs_device)
-    : context_(open_context(device, needs_device, reason_)), session_(open_session(context_.get())) {}
+GpuRunner::GpuRunner(const std::string& device, bool needs_device, std::chrono::seconds kernels_kept)
+    : context_(open_context(device, needs_device, reason_)),
+      session_(open_session(context_.get())),
+      kernels_kept_(kernels_kept) {}
 
 void GpuRunner::say_where() const {
   static std::once_flag is_said;

@@ -27,7 +27,10 @@ class GpuRunner final : public Runner {
  public:
   /// "cpu": without Vulkan, and so where no device is named and there is none, unless it `needs_device`; the first pass or
   /// model says that in one line on standard error, once. Throws Error in one line when there is no such device.
-  explicit GpuRunner(const std::string& device, bool needs_device = false);
+  /// A processor's kernels are in the program's memory: those that no pass and no tile used for `kernels_kept` are given
+  /// back with the unused memory.
+  explicit GpuRunner(const std::string& device, bool needs_device = false,
+                     std::chrono::seconds kernels_kept = std::chrono::minutes(10));
 
   /// Of a runner with a device.
   gpu::Context& context() { return *context_; }
@@ -78,10 +81,8 @@ class GpuRunner final : public Runner {
   }
   bool warms_up() const override { return warm_up_.is_pending(); }
   void give_back_unused_memory() override {
-    // Kernels that a processor compiles are in the program's memory, half a megabyte each or more.
-    constexpr std::chrono::minutes kKernelsKept{10};
     if (!context_) return;
-    if (context_->device().is_cpu) session_.forget_unused_kernels(kKernelsKept);
+    if (context_->device().is_cpu) session_.forget_unused_kernels(kernels_kept_);
     context_->give_back_unused_memory();
   }
 
@@ -91,6 +92,7 @@ class GpuRunner final : public Runner {
   std::string reason_;                     ///< why there is no device; empty: there is one, or none was asked for
   std::unique_ptr<gpu::Context> context_;  ///< null without a device
   inference::Session session_;
+  std::chrono::seconds kernels_kept_;
   WarmUp warm_up_;
 };
 
