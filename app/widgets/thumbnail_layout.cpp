@@ -21,7 +21,11 @@ struct ThumbnailLayout::Style {
 ThumbnailLayout::ThumbnailLayout(const Request& request) : request_(request) {
   const Style captions{.gap = 6.0F, .group_gap = 4.0F, .least = std::max(28.0F, request.caption_width)};
   const Style compact{.gap = 2.0F, .group_gap = 4.0F, .least = 6.0F, .has_captions = false};
-  if (fit(captions) || (!request.needs_captions && fit(compact))) return;
+  constexpr float kMuchLarger = 1.6F;  // then a map says more than its caption
+  const bool has_room = fit(captions);
+  const float captioned = has_room ? map_size_.x * kMuchLarger : 0.0F;
+  if (!request.needs_captions && fit(compact) && map_size_.x >= captioned) return;
+  if (has_room && fit(captions)) return;
   const bool is_compact = request.groups * request.per_group >= kMany && !request.needs_captions;
   const Style& scrolled = is_compact ? compact : captions;
   constexpr float kLeastScrolled = 12.0F;

@@ -9,7 +9,7 @@ namespace headlight::app {
 /// The layout of one kind of block's thumbnails: lines of equal boxes, a layer's heads wrapped over several lines where
 /// that makes them larger, a gutter on the left for the layers' names. The maps fill their lines and are as large as they
 /// can be without a scroll bar: with captions as long as these have room, closer together and without captions in a model of
-/// many layers and heads. UI units, from the top left corner of the arrangement.
+/// many layers and heads, and where that makes them much larger. UI units, from the top left corner of the arrangement.
 class ThumbnailLayout {
  public:
   struct Request {
