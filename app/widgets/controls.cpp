@@ -155,7 +155,8 @@ float segmented_width(const Frame& frame, std::span<const std::string> labels, f
 
 namespace {
 
-/// Draws the segments. `options`: their tooltips are the segments'; none: the tooltips are those of the names.
+/// Draws the segments. `options`: their tooltips are the segments'; none: the tooltips are those of the names. Returns whether
+/// one was clicked, which may be the chosen one.
 bool draw_segments(Frame& frame, const char* name, std::span<const std::string> labels, std::span<const Option> options,
                    std::size_t& chosen, float padding) {
   const shell::Theme& theme = frame.ui.theme();
@@ -168,7 +169,7 @@ bool draw_segments(Frame& frame, const char* name, std::span<const std::string> 
   for (const std::string& label : labels) whole += label_width(font, label, padding);
   const ImVec2 end(start.x + whole, start.y + height);
   list->AddRectFilled(start, end, theme.field, rounding);
-  bool has_changed = false;
+  bool is_any_clicked = false;
   float x = start.x;
   ImGui::PushID(name);
   const shell::ControlGroup group(frame.ui.keyboard(), "segments");
@@ -177,9 +178,9 @@ bool draw_segments(Frame& frame, const char* name, std::span<const std::string> 
     ImGui::SetCursorScreenPos(ImVec2(x, start.y));
     const bool is_clicked = click_area(labels[i].c_str(), ImVec2(width, height));
     mark_last_item(frame, fmt::format("{}.{}", name, i), options.empty() ? nullptr : options[i].help.data());
-    if (is_clicked && chosen != i) {
+    if (is_clicked) {
       chosen = i;
-      has_changed = true;
+      is_any_clicked = true;
     }
     const bool is_chosen = chosen == i;
     if (is_chosen) frame.ui.keyboard().prefer_last();
@@ -199,14 +200,16 @@ bool draw_segments(Frame& frame, const char* name, std::span<const std::string> 
   // The row is one item for the layout: SameLine() continues after the whole row.
   ImGui::SetCursorScreenPos(start);
   ImGui::Dummy(ImVec2(end.x - start.x, height));
-  return has_changed;
+  return is_any_clicked;
 }
 
 }  // namespace
 
 bool draw_segmented(Frame& frame, const char* name, std::span<const std::string> labels, std::size_t& chosen,
                     float padding) {
-  return draw_segments(frame, name, labels, {}, chosen, padding);
+  const std::size_t before = chosen;
+  draw_segments(frame, name, labels, {}, chosen, padding);
+  return chosen != before;
 }
 
 std::vector<std::string> option_labels(const AnySetting& setting) {

@@ -94,7 +94,7 @@ bool choose_segment(Frame& frame, const char* name, std::span<const std::string>
   return is_changed;
 }
 /// Draws the options of a setting, marked "what_if.measure.0", …, with the tooltips that they are declared with. `labels`:
-/// in place of the options' own ones, and only so many.
+/// in place of the options' own ones, and only so many. Returns whether one was clicked, which may be the chosen one.
 bool choose(Frame& frame, const AnySetting& setting, std::vector<std::string> labels = {}, float padding = kSegmentPadding);
 std::vector<std::string> option_labels(const AnySetting& setting);
 /// Returns the width of such a row in UI units, to place it before drawing.

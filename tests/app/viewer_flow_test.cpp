@@ -312,6 +312,12 @@ TEST_SUITE("gpu") {
     CHECK(letters_on_screen().find("Routescan'tbefollowedhere:") != std::string::npos);
     show_golden_model(ui, "gpt2");
     CHECK_FALSE(ui.sees("flow.residual"));
+    show_golden_model(ui, "bert");
+    ui.click("flow.method.1");  // shown already; the click chooses it
+    CHECK(ui.state()[kFlowView.method] == FlowMethod::Rollout);
+    ui.draw_every_frame();
+    ui.settle();
+    CHECK(letters_on_screen().find("Routescan'tbefollowedhere:") == std::string::npos);
     show_golden_model(ui, "marian");
     CHECK(ui.sees("view.unavailable"));
     CHECK_FALSE(ui.sees("flow.graph"));

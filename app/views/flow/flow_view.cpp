@@ -47,13 +47,13 @@ const char* about(FlowMethod method) {
   return "";
 }
 
-/// Draws the view's choices. `in_force`: the threshold of what is on screen.
-void choose(Frame& frame, std::optional<float> in_force) {
+/// Draws the view's choices. `in_force`: the threshold of what is on screen. Returns whether a method was clicked.
+bool choose(Frame& frame, std::optional<float> in_force) {
   State& state = frame.state;
-  choose(frame, kFlowView.method);
+  const bool is_clicked = choose(frame, kFlowView.method);
   continue_line(kThresholdSlider, kGap);
   draw_threshold_slider(frame, kThresholdSlider, state.edit(kFlowView.threshold), in_force);
-  if (state[kFlowView.method] == FlowMethod::Routes) return;
+  if (state[kFlowView.method] == FlowMethod::Routes) return is_clicked;
   continue_line(kSlider, kGap);
   ImGui::SetNextItemWidth(std::min(kSlider, width_left()));
   float weight = state[kFlowView.residual_weight];
@@ -61,6 +61,7 @@ void choose(Frame& frame, std::optional<float> in_force) {
   mark_last_item(frame, "flow.residual", "The residual stream's share of every layer; heads have the rest.");
   step_by_keys(frame, weight, 0.0F, 1.0F, 0.01F);
   state.set(kFlowView.residual_weight, weight);
+  return is_clicked;
 }
 
 /// Returns why routes can't be followed in this run; empty: they can.
@@ -77,10 +78,10 @@ class FlowView final : public ViewPanel {
     State& state = frame.state;
     const FlowMethod chosen = state[kFlowView.method];
     const std::string why = chosen == FlowMethod::Routes ? why_no_routes(frame) : std::string();
-    // Where the chosen method doesn't apply, the next one is shown and stays unchosen.
+    // Where the chosen method doesn't apply, the next one is shown and stays unchosen until it is clicked.
     if (!why.empty()) state.set(kFlowView.method, FlowMethod::Rollout);
     draw_method(frame, why.empty() ? std::string() : fmt::format("Routes can't be followed here: {}. ", why));
-    if (!why.empty() && state[kFlowView.method] == FlowMethod::Rollout) state.set(kFlowView.method, chosen);
+    if (!why.empty() && !is_method_clicked_) state.set(kFlowView.method, chosen);
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
@@ -115,7 +116,7 @@ class FlowView final : public ViewPanel {
                          position, "Copies the edges on screen and their heads as CSV.");
     Asked asked = ask(frame, position);
     const Choices before = frame.state;
-    choose(frame, asked.found ? std::optional(threshold_) : std::nullopt);
+    is_method_clicked_ = choose(frame, asked.found ? std::optional(threshold_) : std::nullopt);
     if (before != frame.state) asked = ask(frame, position);
     if (asked.found) copy_when_asked(frame, [&] { return csv(flow_table(frame, layout_, position.batch)); });
     write_note(frame, note + about(frame.state[kFlowView.method]));
@@ -338,6 +339,7 @@ class FlowView final : public ViewPanel {
   std::vector<std::uint32_t> layer_numbers_;  ///< of the figure: model::Network::layer_numbers
   std::vector<std::string> tokens_;           ///< [column]
   bool is_drawn_ = false;                     ///< in the last frame
+  bool is_method_clicked_ = false;            ///< in the last frame
   std::optional<FlowNode> chosen_;            ///< by the keyboard
   /// The graph's token, columns and width that its start was revealed for.
   std::optional<std::tuple<std::uint32_t, std::size_t, float>> shown_;
