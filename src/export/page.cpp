@@ -147,8 +147,18 @@ std::string color_bytes(chart::ColorMap map) {
   return base64(bytes);
 }
 
-std::string filled(std::string_view text, const std::map<std::string_view, std::string>& parts) {
+std::string filled(const PageTemplate& of, const PageHead& head, const Json& data) {
+  const std::map<std::string_view, std::string> parts = {
+      {"LANGUAGE", markup_text(head.language)},
+      {"THEME", head.theme},
+      {"KIND", head.kind},
+      {"GENERATOR", markup_text(head.generator)},
+      {"TITLE", markup_text(head.title)},
+      {"STYLE", std::string(of.style)},
+      {"DATA", json_in_markup(to_text(data, -1))},
+      {"SCRIPT", fmt::format("\"use strict\";\n(() => {{\n{}}})();\n", of.script)}};
   std::string result;
+  const std::string_view text = of.html;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t open = text.find("{{", begin), close = text.find("}}", open);
     if (open == std::string_view::npos || close == std::string_view::npos) return result.append(text.substr(begin));
@@ -157,8 +167,6 @@ std::string filled(std::string_view text, const std::map<std::string_view, std::
   }
   return result;
 }
-
-std::string closed(std::string_view script) { return fmt::format("\"use strict\";\n(() => {{\n{}}})();\n", script); }
 
 PageNumbers page_numbers(std::uint64_t cells) {
   if (cells <= kExactCells) return PageNumbers::F32;
@@ -191,12 +199,8 @@ std::string encode_page(const AttentionPage& page) {
   for (const auto& image : page.images) data["images"].push_back("data:image/png;base64," + base64(encode_png(*image)));
   for (const PageSet& set : page.sets) data["sets"].push_back(describe(set, numbers));
   const char* theme = page.theme == PageTheme::Auto ? "auto" : page.theme == PageTheme::Dark ? "dark" : "light";
-  return filled(kPageHtml, {{"THEME", theme},
-                            {"GENERATOR", markup_text(page.made)},
-                            {"TITLE", markup_text(page.title)},
-                            {"STYLE", std::string(kPageStyle)},
-                            {"DATA", json_in_markup(to_text(data, -1))},
-                            {"SCRIPT", closed(kPageScript)}});
+  return filled({kPageHtml, kPageStyle, kPageScript},
+                {.theme = theme, .kind = "attention", .generator = page.made, .title = page.title}, data);
 }
 
 }  // namespace headlight::exporting

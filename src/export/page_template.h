@@ -1,22 +1,29 @@
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 
 #include "chart/color.h"
+#include "export/json.h"
 
 namespace headlight::exporting {
 
-/// The files of src/export/page, which the build makes constants of (cmake/Embed.cmake).
-extern const std::string_view kPageHtml, kPageStyle;
-extern const std::string_view kPageScript;  ///< all scripts, one after the other
+/// The files of src/export/page of a kind of page, which the build makes constants of (cmake/Embed.cmake): the head that all
+/// have, the body and the foot; the style; the scripts, one after the other.
+extern const std::string_view kPageHtml, kPageStyle, kPageScript;
 extern const std::string_view kLessonHtml, kLessonStyle, kLessonScript;
 
-/// The template with every "{{NAME}}" replaced once; what is inserted isn't looked at again.
-std::string filled(std::string_view text, const std::map<std::string_view, std::string>& parts);
-/// The script of a page as one function, so that its names are its own.
-std::string closed(std::string_view script);
+struct PageTemplate {
+  std::string_view html, style, script;
+};
+/// What the head says of a page: data-theme and data-kind are for styles and scripts.
+struct PageHead {
+  std::string language = "en", theme = "auto", kind;
+  std::string generator = "Headlight";
+  std::string title;
+};
+/// The whole file. Its script is one function, so that its names are its own.
+std::string filled(const PageTemplate& of, const PageHead& head, const Json& data);
 /// A map's 256 colours, three bytes each, as base64.
 std::string color_bytes(chart::ColorMap map);
 
