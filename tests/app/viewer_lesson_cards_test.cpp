@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,13 +12,12 @@
 #include <fmt/format.h>
 
 #include "app/lessons/printed_numbers.h"
+#include "app/played_lesson.h"
 #include "app/state/comparison.h"
 #include "app/state/model_changes.h"
 #include "app/text_on_screen.h"
-#include "app/ui_driver.h"
 #include "core/file.h"
 #include "files/image.h"
-#include "support/temporary_directory.h"
 
 namespace viewer_lesson_cards_test {
 
@@ -27,24 +25,6 @@ using namespace headlight;
 using namespace headlight::app;
 using shell::kControl;
 using shell::Key;
-
-namespace {
-
-struct PlayedLesson {
-  explicit PlayedLesson(const std::string& cards) {
-    const std::filesystem::path path = folder.path() / "mine.json";
-    std::ofstream(path) << R"({"headlight_lesson": 1, "title": "T", "summary": "S", "minutes": 1, "cards": [)" << cards
-                        << "]}";
-    ui.resize(1600, 1800);
-    ui.window().open_files({path.string()});
-    ui.settle();
-  }
-
-  TemporaryDirectory folder;
-  UiDriver ui;
-};
-
-}  // namespace
 
 TEST_SUITE("gpu") {
   TEST_CASE("a card begins with a second text, which goes with the card") {
@@ -200,14 +180,9 @@ TEST_SUITE("gpu") {
   }
 
   TEST_CASE("a printed number that is wrong in the file isn't blamed on the model, its mask or its text") {
-    const TemporaryDirectory folder;
-    const std::filesystem::path path = folder.path() / "mine.json";
-    std::ofstream(path) << R"({"headlight_lesson": 1, "title": "T", "summary": "S", "minutes": 1, "cards": [
-      {"title": "One", "text": ["a"], "opens": {"preset": "notebook-003"},
-       "numbers": {"source": "s", "quantity": "weights", "row": 1, "values": [[0.39, 0.71]], "decimals": 2}}]})";
-    UiDriver ui;
-    ui.window().open_files({path.string()});
-    ui.settle();
+    PlayedLesson played(R"({"title": "One", "text": ["a"], "opens": {"preset": "notebook-003"},
+       "numbers": {"source": "s", "quantity": "weights", "row": 1, "values": [[0.39, 0.71]], "decimals": 2}})");
+    UiDriver& ui = played.ui;
     REQUIRE(ui.sees("lesson.numbers.differ"));
     const PrintedNumbers& numbers = *ui.window().lessons().card().numbers;
     CHECK(ui.window().lessons().departure(ui.state()).empty());

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,10 +11,9 @@
 #include <fmt/format.h>
 
 #include "app/lessons/results.h"
+#include "app/played_lesson.h"
 #include "app/text_on_screen.h"
-#include "app/ui_driver.h"
 #include "core/file.h"
-#include "support/temporary_directory.h"
 
 namespace viewer_lesson_questions_test {
 
@@ -28,25 +26,15 @@ using shell::kShift;
 
 namespace {
 
-/// A lesson of one card, of notebook 003, with this condition and these members besides.
-struct Asking {
-  explicit Asking(const std::string& condition, const std::string& more = "") {
-    const std::filesystem::path path = folder.path() / "mine.json";
-    std::ofstream(path) << R"({"headlight_lesson": 1, "title": "T", "summary": "S", "minutes": 1, "cards": [
-      {"title": "One", "text": ["a"], "opens": {"preset": "notebook-003"}, "task": "Do", )"
-                        << more << R"("done": [)" << condition << "]}, {\"title\": \"Two\", \"text\": [\"b\"]}]}";
-    ui.resize(1600, 1800);
-    ui.window().open_files({path.string()});
-    ui.settle();
-    REQUIRE_MESSAGE(ui.window().lessons().lesson(), ui.window().notice().text);
-  }
+/// A lesson whose one card with a task, of notebook 003, has this condition and these members besides.
+struct Asking : PlayedLesson {
+  explicit Asking(const std::string& condition, const std::string& more = "")
+      : PlayedLesson(R"({"title": "One", "text": ["a"], "opens": {"preset": "notebook-003"}, "task": "Do", )" + more +
+                     R"("done": [)" + condition + R"(]}, {"title": "Two", "text": ["b"]})") {}
 
   bool is_done() { return ui.sees("lesson.task.done"); }
   const ConditionStanding& standing() { return ui.window().lessons().standings()[0]; }
   CardMark mark() { return ui.window().settings().lessons.marks.at("mine").at(0); }
-
-  TemporaryDirectory folder;
-  UiDriver ui;
 };
 
 /// The text with one space in place of each space or end of line: texts are broken where a line is full.

@@ -8,7 +8,6 @@
 #include "app/lessons/card_runner.h"
 #include "app/lessons/lesson.h"
 #include "core/file.h"
-#include "engine/reference_runner.h"
 #include "engine/small_lesson.h"
 #include "support/error_message.h"
 
@@ -56,9 +55,8 @@ TEST_SUITE("cpu") {
     lesson["cards"][1]["numbers"] = {{"source", "s"}, {"quantity", "weights"}, {"row", 60}, {"values", {{1.0}}}};
     lesson["cards"][2]["done"].push_back({{"field", "view.tab"}, {"differs", "lines"}});
     const LessonFile file(lesson);
-    const EngineOptions options{.open = open_reference_runner, .device = {}};
     CHECK(
-        check_lesson(read_lesson(file.path), options) ==
+        check_lesson(read_lesson(file.path), test::reference_engine()) ==
         std::vector<std::string>{
             "mine.json: card 1, \"One\": its task is completed before anything is done",
             "mine.json: card 1, \"One\": Row 1, column 1: printed is 0.7076, computed is 0.6076. The run is the card's, so "
@@ -66,7 +64,7 @@ TEST_SUITE("cpu") {
             "mine.json: card 2, \"Two\": the run has no such matrix as \"numbers\" names",
             "mine.json: card 3, \"Three\": done[1] holds when the card opens"});
     const LessonFile plain(small_lesson());
-    CHECK(check_lesson(read_lesson(plain.path), options).empty());
+    CHECK(check_lesson(read_lesson(plain.path), test::reference_engine()).empty());
   }
 
   TEST_CASE("files that are no lessons are refused in one line that says what and where") {

@@ -7,7 +7,6 @@
 #include "app/lessons/lesson_page.h"
 #include "app/lessons/observation.h"
 #include "core/file.h"
-#include "engine/reference_runner.h"
 #include "engine/small_lesson.h"
 #include "support/error_message.h"
 
@@ -17,11 +16,10 @@ using namespace headlight;
 using namespace headlight::app;
 using nlohmann::json;
 using test::LessonFile;
+using test::reference_engine;
 using test::small_lesson;
 
 namespace {
-
-EngineOptions reference() { return {.open = open_reference_runner, .device = {}}; }
 
 json data_of(const std::string& page) {
   const std::string begin = "<script id=\"data\" type=\"application/json\">";
@@ -49,8 +47,8 @@ TEST_SUITE("cpu") {
     lesson["cards"][1]["numbers"] = {{"source", "s"}, {"quantity", "weights"}, {"row", 1}, {"values", {{0.3924, 0.6076}}}};
     lesson["cards"].push_back(small_lesson()["cards"][1]);
     const LessonFile file(lesson);
-    const std::string page = lesson_page(read_lesson(file.path), reference(), LessonMedium::Screen);
-    CHECK(page == lesson_page(read_lesson(file.path), reference(), LessonMedium::Screen));
+    const std::string page = lesson_page(read_lesson(file.path), reference_engine(), LessonMedium::Screen);
+    CHECK(page == lesson_page(read_lesson(file.path), reference_engine(), LessonMedium::Screen));
     const json data = data_of(page), &card = data["cards"][0];
     CHECK(card["isLive"] == false);
     REQUIRE(card["questions"].size() == 3);
@@ -76,7 +74,7 @@ TEST_SUITE("cpu") {
     lesson["cards"][2]["opens"]["text"] = "a </script> b";
     const LessonFile file(lesson);
     for (const LessonMedium medium : {LessonMedium::Screen, LessonMedium::Paper}) {
-      const std::string page = lesson_page(read_lesson(file.path), reference(), medium);
+      const std::string page = lesson_page(read_lesson(file.path), reference_engine(), medium);
       const json data = data_of(page);
       CHECK(data["cards"][0]["text"][0] == hostile);
       CHECK(page.find("<script>alert") == std::string::npos);
@@ -99,10 +97,10 @@ TEST_SUITE("cpu") {
     json lesson = small_lesson();
     lesson["de"] = {{"title", "Titel"}};
     const LessonFile file(lesson);
-    const std::string german = lesson_page(read_lesson(file.path, "de"), reference(), LessonMedium::Paper);
+    const std::string german = lesson_page(read_lesson(file.path, "de"), reference_engine(), LessonMedium::Paper);
     CHECK(german.find("<html lang=\"de\" data-theme=\"auto\" data-kind=\"worksheet\">") != std::string::npos);
     CHECK(german.find("<title>Titel</title>") != std::string::npos);
-    const std::string own = lesson_page(read_lesson(file.path, "fr"), reference(), LessonMedium::Screen);
+    const std::string own = lesson_page(read_lesson(file.path, "fr"), reference_engine(), LessonMedium::Screen);
     CHECK(own.find("<html lang=\"en\" data-theme=\"auto\" data-kind=\"lesson\">") != std::string::npos);
   }
 
@@ -128,13 +126,13 @@ TEST_SUITE("cpu") {
     lesson.cards[0].done[1].subject.answer = {"so"};
     lesson.cards[0].done[2].value = {0.25, 0.75};
     lesson.cards[0].done[2].subject.row = 1;
-    const json all = data_of(lesson_page(lesson, reference(), LessonMedium::Screen))["cards"][0];
+    const json all = data_of(lesson_page(lesson, reference_engine(), LessonMedium::Screen))["cards"][0];
     CHECK(all["isLive"] == false);
     CHECK(all["questions"][0]["options"] == json({"first", "second"}));
     CHECK(all["questions"][1]["answer"] == json({"so"}));
     CHECK(all["questions"][2]["fields"] == json({"The", "cat"}));
     lesson.cards[0].done = {condition(arrows)};
-    CHECK(data_of(lesson_page(lesson, reference(), LessonMedium::Screen))["cards"][0]["isLive"] == true);
+    CHECK(data_of(lesson_page(lesson, reference_engine(), LessonMedium::Screen))["cards"][0]["isLive"] == true);
   }
 
   TEST_CASE("results of a class are data of a page; what isn't such a file is one line") {

@@ -10,7 +10,6 @@
 #include "app/lessons/lesson_player.h"
 #include "app/lessons/results.h"
 #include "core/file.h"
-#include "engine/reference_runner.h"
 #include "engine/small_lesson.h"
 #include "support/error_message.h"
 
@@ -20,11 +19,10 @@ using namespace headlight;
 using namespace headlight::app;
 using nlohmann::json;
 using test::LessonFile;
+using test::reference_engine;
 using test::small_lesson;
 
 namespace {
-
-const EngineOptions kReference{.open = open_reference_runner, .device = {}};
 
 /// A lesson whose one card, of notebook 003, asks this.
 json asking(const json& condition, const json& more = json::object()) {
@@ -43,7 +41,7 @@ json asking(const json& condition, const json& more = json::object()) {
 bool is_right(const json& lesson, const json& answer) {
   const LessonFile file(lesson);
   const Lesson read = read_lesson(file.path);
-  CardRunner runner(read, kReference);
+  CardRunner runner(read, reference_engine());
   runner.open_next();
   return runner.observe_conditions(runner.card().done, {answer}).front().is_met;
 }
@@ -51,7 +49,7 @@ bool is_right(const json& lesson, const json& answer) {
 json wanted_of(const json& lesson) {
   const LessonFile file(lesson);
   const Lesson read = read_lesson(file.path);
-  CardRunner runner(read, kReference);
+  CardRunner runner(read, reference_engine());
   runner.open_next();
   return runner.observe_conditions(runner.card().done).front().wanted;
 }
@@ -236,25 +234,25 @@ TEST_SUITE("cpu") {
       const Lesson read = read_lesson(file.path);
       CHECK(read.cards[0].paragraphs.front() == "It gives **0.61** to it: $W_{q}$, nothing.");
       CHECK(read_lesson(file.path, "de").cards[0].paragraphs.front() == "Es gibt ihr 0,61, nichts.");
-      CHECK(check_lesson(read, kReference).empty());
+      CHECK(check_lesson(read, reference_engine()).empty());
     }
     card["claims"]["w"]["equals"] = 0.62;
     card["claims"]["later"]["equals"] = 3;
     const LessonFile file(lesson);
-    const std::vector<std::string> remarks = check_lesson(read_lesson(file.path), kReference);
+    const std::vector<std::string> remarks = check_lesson(read_lesson(file.path), reference_engine());
     REQUIRE(remarks.size() == 2);
     CHECK(remarks[0] == "mine.json: card 1, \"One\": claims.later: the run has 2, which isn't what is claimed (3)");
     CHECK(remarks[1].starts_with("mine.json: card 1, \"One\": claims.w: the run has 0.607"));
     card["done"] = {{{"field", "view.pinned.99999999"}, {"equals", 2}}};  // no list is made for it
     const LessonFile far(lesson);
-    CHECK(check_lesson(read_lesson(far.path), kReference)[0].find("claims.later: \"done\" doesn't say which settings") !=
-          std::string::npos);
+    CHECK(check_lesson(read_lesson(far.path), reference_engine())[0].find(
+              "claims.later: \"done\" doesn't say which settings") != std::string::npos);
     card["done"] = small_lesson()["cards"][0]["done"];
     card["claims"]["w"]["equals"] = 0.61;
     card["claims"]["later"] = {{"field", "view.tab"}, {"equals", "steps"}, {"after", {{"view", {{"tab", "steps"}}}}}};
     card["try"] = {{"opens", {json::object(), {{"masks", {{"encoder", {{"rule", "none"}}}}}}}}};
     const LessonFile tried(lesson);
-    const std::vector<std::string> of_tries = check_lesson(read_lesson(tried.path), kReference);
+    const std::vector<std::string> of_tries = check_lesson(read_lesson(tried.path), reference_engine());
     REQUIRE(of_tries.size() == 1);  // the first try is right
     CHECK(of_tries[0].starts_with("mine.json: card 1, \"One\": claims.w: the run has "));
   }

@@ -5,9 +5,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/engine/engine.h"
+#include "engine/reference_runner.h"
 #include "support/temporary_directory.h"
 
 namespace headlight::test {
+
+/// The engine that computes lessons by the reference.
+inline app::EngineOptions reference_engine() { return {.open = app::open_reference_runner, .device = {}}; }
 
 /// Three cards: of a notebook, with a task; to read; of a text, with a task.
 inline nlohmann::json small_lesson() {
