@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "app/engine/gpu_runner.h"
+#include "app/models/starter_view.h"
 #include "app/ui_driver.h"
 #include "engine/fake_runner.h"
 #include "support/temporary_directory.h"
@@ -227,6 +229,26 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().text().find('X') < ui.state().text().size() - 10);
     ui.press(Key::Z, kControl);
     CHECK(ui.state().text().find('X') == std::string::npos);
+  }
+
+  TEST_CASE("a text unlike what a bundled model has read is called so by its surprise alone") {
+    State state;
+    change_to_model(state, find_bundled_model("captions-gpt2")->string());
+    state.model().text = "A dog runs through the grass.";
+    UiDriver ui(state, open_gpu_runner);
+    ui.press(Key::C);  // the model's own mask
+    const auto is_called_so = [&] {
+      ui.click("chip.text");
+      ui.settle();
+      const bool is_said = ui.sees("text.misfit");
+      ui.click("chip.text");
+      return is_said;
+    };
+    CHECK_FALSE(is_called_so());  // 1.8 nats a token
+    ui.fill_in("text.edit", "Parliament votes on the budget");
+    CHECK(is_called_so());  // 5.2
+    ui.fill_in("text.edit", "An old man reads a newspaper on a bench in the park.");
+    CHECK_FALSE(is_called_so());  // 2.3
   }
 }
 
