@@ -11,7 +11,6 @@
 #include "core/json.h"
 #include "export/file_array.h"
 #include "inference/notebook_builders.h"
-#include "model/torch_random.h"
 #include "platform/folders.h"
 
 namespace headlight::app {
@@ -30,12 +29,8 @@ void become_class_of_001(inference::Notebook& notebook) {
   for (int drawn = 0; drawn < 3; ++drawn) random.linear(narrow, narrow);
   random.randn(notebook.input.source.vectors.shape);
   notebook.input.source.vectors = random.rand({2, 5, kWidth});
-  for (int drawn = 0; drawn < 4; ++drawn) random.linear(kWidth, kWidth);
-  model::AttentionWeights weights;
-  weights.query = random.linear(kWidth, kWidth);
-  weights.key = random.linear(kWidth, kWidth);
-  weights.value = random.linear(kWidth, kWidth);
-  weights.output = random.linear(kWidth, kWidth);
+  inference::draw_weights(random, kWidth);
+  model::AttentionWeights weights = inference::draw_weights(random, kWidth);
   const model::AttentionConfig config{.d_model = kWidth, .heads = heads, .d_k = kWidth / heads, .d_v = kWidth / heads};
   notebook.network = inference::encoder_network({inference::attention_layer(config, std::move(weights))});
 }

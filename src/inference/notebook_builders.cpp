@@ -72,46 +72,73 @@ namespace {
 
 constexpr model::BlockKind kEncoder = model::BlockKind::EncoderSelf;
 
+/// Weights of queries, keys and values. Braces keep the order of the draws.
+model::AttentionWeights draw_projections(model::TorchRandom& random, std::uint32_t width) {
+  return {.query = random.linear(width, width), .key = random.linear(width, width), .value = random.linear(width, width)};
+}
+
+/// Attention with its LayerNorm.
+model::AttentionLayer draw_attention(model::TorchRandom& random, const model::AttentionConfig& config) {
+  model::AttentionLayer layer = attention_layer(config, draw_weights(random, config.d_model));
+  layer.norms.after = fresh_norm(config.d_model);
+  return layer;
+}
+
+void draw_feed_forward(model::TorchRandom& random, model::AttentionLayer& layer, std::uint32_t hidden) {
+  const std::uint32_t width = layer.config.d_model;
+  layer.feed_forward = {.in = random.linear(width, hidden), .out = random.linear(hidden, width)};
+  layer.feed_forward_norms.after = fresh_norm(width);
+}
+
+Notebook of_one_layer(model::AttentionLayer layer, model::TokenBatch tokens,
+                      std::shared_ptr<const model::Embedding> embedding = nullptr) {
+  Notebook notebook{.network = encoder_network({std::move(layer)}, std::move(embedding)),
+                    .input = {.source = std::move(tokens)}};
+  notebook.masks[kEncoder].rule.key_padding = false;
+  return notebook;
+}
+
+/// Tokens with vectors [batch, length, d_model] and no words.
+model::TokenBatch vectors(Tensor x) {
+  model::TokenBatch tokens = numbered_tokens(x.shape[0], x.shape[1]);
+  tokens.vectors = std::move(x);
+  return tokens;
+}
+
 /// The input that notebook 004 begins with, and the state of the generator after the weights of its single head.
 struct FromScratch {
   model::TokenBatch tokens;
-  std::shared_ptr<const model::Embedding> embedding;
-  Tensor query, key, value;  // [d_k, d_model], [d_k, d_model], [d_v, d_model]
+  std::shared_ptr<model::Embedding> embedding = std::make_shared<model::Embedding>();
   model::TorchRandom random;
+  model::AttentionWeights weights;
+
+  /// `head_k`, `head_v`: rows of the single head's weights.
+  FromScratch(const NotebookRecipe& recipe, std::uint32_t head_k, std::uint32_t head_v) : random(*recipe.seed) {
+    const std::uint32_t width = *recipe.d_model;
+    Result<std::vector<text::WordTokens>> tokenized = text::tokenize_words({*recipe.sentence});
+    if (!tokenized) throw Error("{}", tokenized.error());
+    const text::WordTokens& words = tokenized->front();
+    std::vector<std::string> labels;
+    std::vector<std::uint32_t> ids;
+    for (const text::Token& token : words.lines.front()) {
+      labels.push_back(token.text);
+      ids.push_back(token.id);
+    }
+    tokens = labelled_tokens({std::move(labels)});
+    tokens.ids = std::move(ids);
+    embedding->table = model::TorchRandom(*recipe.seed).embedding(words.vocabulary, width);
+    weights.query.weight = random.rand({head_k, width});
+    weights.key.weight = random.rand({head_k, width});
+    weights.value.weight = random.rand({head_v, width});
+  }
+
+  Notebook notebook(model::AttentionLayer layer) { return of_one_layer(std::move(layer), std::move(tokens), embedding); }
 };
 
-/// `head_k`, `head_v`: rows of the single head's weights.
-FromScratch begin_from_scratch(const NotebookRecipe& recipe, std::uint32_t head_k, std::uint32_t head_v) {
-  const std::uint32_t width = *recipe.d_model;
-  Result<std::vector<text::WordTokens>> tokenized = text::tokenize_words({*recipe.sentence});
-  if (!tokenized) throw Error("{}", tokenized.error());
-  const text::WordTokens& words = tokenized->front();
-
-  std::vector<std::string> labels;
-  std::vector<std::uint32_t> ids;
-  for (const text::Token& token : words.lines.front()) {
-    labels.push_back(token.text);
-    ids.push_back(token.id);
-  }
-  const auto embedding = std::make_shared<model::Embedding>();
-  embedding->table = model::TorchRandom(*recipe.seed).embedding(words.vocabulary, width);
-  FromScratch scratch{.tokens = labelled_tokens({labels}),
-                      .embedding = embedding,
-                      .query = {},
-                      .key = {},
-                      .value = {},
-                      .random = model::TorchRandom(*recipe.seed)};
-  scratch.tokens.ids = std::move(ids);
-  scratch.query = scratch.random.rand({head_k, width});
-  scratch.key = scratch.random.rand({head_k, width});
-  scratch.value = scratch.random.rand({head_v, width});
-  return scratch;
-}
-
-/// Heads that divide d_model.
-model::AttentionConfig even_heads(const NotebookRecipe& recipe) {
-  const std::uint32_t width = *recipe.d_model / *recipe.heads;
-  return {.d_model = *recipe.d_model, .heads = *recipe.heads, .d_k = width, .d_v = width};
+/// Heads of d_k and d_v; without these they divide d_model.
+model::AttentionConfig heads_of(const NotebookRecipe& recipe) {
+  const std::uint32_t heads = recipe.heads.value_or(1), width = *recipe.d_model / heads;
+  return {.d_model = *recipe.d_model, .heads = heads, .d_k = recipe.d_k.value_or(width), .d_v = recipe.d_v.value_or(width)};
 }
 
 /// torch.randint(-50, 50, (2, 1, 3, 3)) < 0: true keeps the key.
@@ -122,69 +149,56 @@ attention::BooleanMask draw_boolean_mask(model::TorchRandom& random) {
 }
 
 Notebook fused(std::uint32_t batch, const NotebookRecipe& recipe) {
-  const model::AttentionConfig config = even_heads(recipe);
-  const std::uint32_t width = config.d_model, length = 6;
+  const model::AttentionConfig config = heads_of(recipe);
+  const std::uint32_t width = config.d_model;
   model::TorchRandom random(*recipe.seed);
   model::AttentionWeights weights = model::split_fused(random.linear(width, 3 * width), model::FusedLayout::PerHead, config);
   weights.output = random.linear(width, width);
-  Notebook notebook{.network = encoder_network({attention_layer(config, std::move(weights))}),
-                    .input = {.source = numbered_tokens(batch, length)}};
-  notebook.input.source.vectors = random.randn({batch, length, width});
-  notebook.masks[kEncoder].rule = {.causal = true, .key_padding = false};
+  Notebook notebook = of_one_layer(attention_layer(config, std::move(weights)), vectors(random.randn({batch, 6, width})));
+  notebook.masks[kEncoder].rule.causal = true;
   return notebook;
 }
 
 }  // namespace
 
+model::AttentionWeights draw_weights(model::TorchRandom& random, std::uint32_t width) {
+  model::AttentionWeights weights = draw_projections(random, width);
+  weights.output = random.linear(width, width);
+  return weights;
+}
+
 Notebook boolean_mask(const NotebookRecipe& recipe) {
   const std::uint32_t width = *recipe.d_model;
   model::TorchRandom random(*recipe.seed);
-  Tensor x = random.randn({2, 3, width});
-  model::AttentionWeights weights;
-  weights.query = random.linear(width, width);
-  weights.key = random.linear(width, width);
-  weights.value = random.linear(width, width);
+  model::TokenBatch tokens = vectors(random.randn({2, 3, width}));
+  model::AttentionWeights weights = draw_projections(random, width);
   attention::BooleanMask mask = draw_boolean_mask(random);
   weights.output = random.linear(width, width);
-  Notebook notebook{.network = encoder_network({attention_layer(even_heads(recipe), std::move(weights))}),
-                    .input = {.source = numbered_tokens(2, 3)}};
-  notebook.input.source.vectors = std::move(x);
-  notebook.masks[kEncoder] = {.rule = {.key_padding = false},
-                              .fill = attention::MaskFill::MinusOneBillion,
-                              .matrix = std::move(mask),
-                              .painted = {}};
+  Notebook notebook = of_one_layer(attention_layer(heads_of(recipe), std::move(weights)), std::move(tokens));
+  notebook.masks[kEncoder].fill = attention::MaskFill::MinusOneBillion;
+  notebook.masks[kEncoder].matrix = std::move(mask);
   return notebook;
 }
 
 Notebook boolean_mask_class(const NotebookRecipe& recipe) {
   const std::uint32_t width = *recipe.d_model;
   model::TorchRandom random(*recipe.seed);
-  Tensor x = random.randn({2, 3, width});
-  for (int projection = 0; projection < 3; ++projection) random.linear(width, width);
+  model::TokenBatch tokens = vectors(random.randn({2, 3, width}));
+  draw_projections(random, width);
   draw_boolean_mask(random);
   random.linear(width, width);
   // clone_module() copies one Linear four times, so Q, K, V and the output have the same weights.
   const model::Linear linear = random.linear(width, width);
-  Notebook notebook{.network = encoder_network({attention_layer(
-                        even_heads(recipe), {.query = linear, .key = linear, .value = linear, .output = linear})}),
-                    .input = {.source = numbered_tokens(2, 3)}};
-  notebook.input.source.vectors = std::move(x);
-  notebook.masks[kEncoder].rule.key_padding = false;
-  return notebook;
+  return of_one_layer(attention_layer(heads_of(recipe), {.query = linear, .key = linear, .value = linear, .output = linear}),
+                      std::move(tokens));
 }
 
 Notebook causal_seeded(const NotebookRecipe& recipe) {
-  const model::AttentionConfig config = even_heads(recipe);
-  const std::uint32_t width = config.d_model;
+  const std::uint32_t width = *recipe.d_model;
   model::TorchRandom random(*recipe.seed);
-  model::AttentionWeights weights;
-  weights.query = random.linear(width, width);
-  weights.key = random.linear(width, width);
-  weights.value = random.linear(width, width);
-  Notebook notebook{.network = encoder_network({attention_layer(config, std::move(weights))}),
-                    .input = {.source = numbered_tokens(2, 5)}};
-  notebook.input.source.vectors = random.randn({2, 5, width});
-  notebook.masks[kEncoder].rule = {.causal = true, .key_padding = false};
+  model::AttentionLayer layer = attention_layer(heads_of(recipe), draw_projections(random, width));
+  Notebook notebook = of_one_layer(std::move(layer), vectors(random.randn({2, 5, width})));
+  notebook.masks[kEncoder].rule.causal = true;
   return notebook;
 }
 
@@ -193,50 +207,24 @@ Notebook fused_projection(const NotebookRecipe& recipe) { return fused(2, recipe
 Notebook fused_wide(const NotebookRecipe& recipe) { return fused(1, recipe); }
 
 Notebook from_scratch(const NotebookRecipe& recipe) {
-  FromScratch scratch = begin_from_scratch(recipe, *recipe.d_k, *recipe.d_v);
-  const model::AttentionConfig config{.d_model = *recipe.d_model, .heads = 1, .d_k = *recipe.d_k, .d_v = *recipe.d_v};
-  model::AttentionWeights weights{.query = {.weight = std::move(scratch.query), .bias = {}},
-                                  .key = {.weight = std::move(scratch.key), .bias = {}},
-                                  .value = {.weight = std::move(scratch.value), .bias = {}},
-                                  .output = std::nullopt};
-  Notebook notebook{.network = encoder_network({attention_layer(config, std::move(weights))}, scratch.embedding),
-                    .input = {.source = std::move(scratch.tokens)}};
-  notebook.masks[kEncoder].rule.key_padding = false;
-  return notebook;
+  FromScratch scratch(recipe, *recipe.d_k, *recipe.d_v);
+  return scratch.notebook(attention_layer(heads_of(recipe), std::move(scratch.weights)));
 }
 
 Notebook from_scratch_heads(const NotebookRecipe& recipe) {
-  FromScratch scratch = begin_from_scratch(recipe, *recipe.d_k, *recipe.d_v);
-  const model::AttentionConfig config{
-      .d_model = *recipe.d_model, .heads = *recipe.heads, .d_k = *recipe.d_k, .d_v = *recipe.d_v};
+  FromScratch scratch(recipe, *recipe.d_k, *recipe.d_v);
+  const model::AttentionConfig config = heads_of(recipe);
   const Tensor query = scratch.random.rand({config.heads, config.d_k, config.d_model});
   const Tensor key = scratch.random.rand({config.heads, config.d_k, config.d_model});
   const Tensor value = scratch.random.rand({config.heads, config.d_v, config.d_model});
-  Notebook notebook{.network = encoder_network({attention_layer(config, model::from_per_head(query, key, value, config))},
-                                               scratch.embedding),
-                    .input = {.source = std::move(scratch.tokens)}};
-  notebook.masks[kEncoder].rule.key_padding = false;
-  return notebook;
+  return scratch.notebook(attention_layer(config, model::from_per_head(query, key, value, config)));
 }
 
 Notebook from_scratch_encoder(const NotebookRecipe& recipe) {
-  const std::uint32_t width = *recipe.d_model;
-  FromScratch scratch = begin_from_scratch(recipe, 3, 4);
-  model::TorchRandom& random = scratch.random;
-  model::AttentionWeights weights;
-  weights.query = random.linear(width, width);
-  weights.key = random.linear(width, width);
-  weights.value = random.linear(width, width);
-  weights.output = random.linear(width, width);
-  model::AttentionLayer layer = attention_layer(even_heads(recipe), std::move(weights));
-  layer.norms.after = fresh_norm(width);
-  layer.feed_forward = {.in = random.linear(width, 4),
-                        .out = random.linear(4, width)};  // braces keep the order of the draws
-  layer.feed_forward_norms.after = fresh_norm(width);
-  Notebook notebook{.network = encoder_network({std::move(layer)}, scratch.embedding),
-                    .input = {.source = std::move(scratch.tokens)}};
-  notebook.masks[kEncoder].rule.key_padding = false;
-  return notebook;
+  FromScratch scratch(recipe, 3, 4);
+  model::AttentionLayer layer = draw_attention(scratch.random, heads_of(recipe));
+  draw_feed_forward(scratch.random, layer, 4);
+  return scratch.notebook(std::move(layer));
 }
 
 namespace {
@@ -253,24 +241,6 @@ std::shared_ptr<const model::Embedding> draw_embedding(model::TorchRandom& rando
   embedding->scale = std::sqrt(static_cast<float>(width));
   embedding->positions = random.embedding(kMaxLength, width);
   return embedding;
-}
-
-/// Attention with its LayerNorm. Braces keep the order of the draws.
-model::AttentionLayer draw_attention(model::TorchRandom& random, const model::AttentionConfig& config) {
-  const std::uint32_t width = config.d_model;
-  model::AttentionWeights weights{.query = random.linear(width, width),
-                                  .key = random.linear(width, width),
-                                  .value = random.linear(width, width),
-                                  .output = random.linear(width, width)};
-  model::AttentionLayer layer = attention_layer(config, std::move(weights));
-  layer.norms.after = fresh_norm(width);
-  return layer;
-}
-
-void draw_feed_forward(model::TorchRandom& random, model::AttentionLayer& layer) {
-  const std::uint32_t width = layer.config.d_model;
-  layer.feed_forward = {.in = random.linear(width, kHidden), .out = random.linear(kHidden, width)};
-  layer.feed_forward_norms.after = fresh_norm(width);
 }
 
 /// The words of the notebook's vocabularies whose numbers are 4 and more; before them are <unk>, <pad>, <sos> and <eos>.
@@ -317,22 +287,22 @@ model::TokenBatch tokens(std::vector<std::vector<std::uint32_t>> lines, std::spa
 }  // namespace
 
 Notebook encoder_decoder(const NotebookRecipe& recipe) {
-  const std::uint32_t width = *recipe.d_model, head_width = width / *recipe.heads;
-  const model::AttentionConfig config{.d_model = width, .heads = *recipe.heads, .d_k = head_width, .d_v = head_width};
+  const std::uint32_t width = *recipe.d_model;
+  const model::AttentionConfig config = heads_of(recipe);
   model::TorchRandom random(*recipe.seed);
   model::Network network;
   const auto layers = std::make_shared<model::Layers>();
   network.source_embedding = draw_embedding(random, 11, width);
   for (std::uint32_t i = 0; i < kLayers; ++i) {
     layers->encoder.push_back(draw_attention(random, config));
-    draw_feed_forward(random, layers->encoder.back());
+    draw_feed_forward(random, layers->encoder.back(), kHidden);
   }
   network.target_embedding = draw_embedding(random, 13, width);
   for (std::uint32_t i = 0; i < kLayers; ++i) {
     model::DecoderLayer& layer = layers->decoder.emplace_back();
     layer.self = draw_attention(random, config);
     layer.cross = draw_attention(random, config);
-    draw_feed_forward(random, layer.cross);
+    draw_feed_forward(random, layer.cross, kHidden);
   }
   layers->unembedding = {.linear = random.linear(width, 13)};
   network.layers = layers;

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <cstdint>
-
 #include "inference/notebooks.h"
+#include "model/torch_random.h"
 
 namespace headlight::inference {
 
@@ -24,6 +23,9 @@ std::shared_ptr<const model::Network> encoder_network(std::vector<model::Attenti
 
 /// One attention layer and nothing after it.
 model::AttentionLayer attention_layer(const model::AttentionConfig& config, model::AttentionWeights weights);
+
+/// Weights of queries, keys, values and the output, [width, width] each, in the order of their draws.
+model::AttentionWeights draw_weights(model::TorchRandom& random, std::uint32_t width);
 
 /// A LayerNorm as PyTorch makes it: weights 1, biases 0.
 model::Norm fresh_norm(std::uint32_t width);
