@@ -8,26 +8,15 @@ using inference::NotebookEdits;
 using inference::NotebookRecipe;
 using nlohmann::json;
 
-/// Calls `use` for each number of a recipe with its key and its limits.
-template <typename Recipe, typename Use>
-void for_each_size(Recipe& recipe, const Use& use) {
-  use("d_model", recipe.d_model, inference::kMaxNotebookWidth);
-  use("heads", recipe.heads, inference::kMaxNotebookHeads);
-  use("d_k", recipe.d_k, inference::kMaxNotebookWidth);
-  use("d_v", recipe.d_v, inference::kMaxNotebookWidth);
-}
-
 NotebookRecipe read_recipe(const JsonReader& reader) {
   NotebookRecipe recipe;
   if (reader.find("sentence") != nullptr) reader.read("sentence", recipe.sentence.emplace());
   if (recipe.sentence && recipe.sentence->size() > inference::kMaxNotebookSentence)
     throw Error("{}: {} bytes are more than {}", reader.path("sentence"), recipe.sentence->size(),
                 inference::kMaxNotebookSentence);
-  for_each_size(recipe, [&](const char* key, std::optional<std::uint32_t>& size, std::uint32_t most) {
-    if (reader.find(key) != nullptr) reader.read(key, size.emplace(), 1U, most);
+  inference::for_each_number([&](const char* key, auto member, auto least, auto most) {
+    if (reader.find(key) != nullptr) reader.read(key, (recipe.*member).emplace(), least, most);
   });
-  if (reader.find("seed") != nullptr)
-    reader.read("seed", recipe.seed.emplace(), std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max());
   return recipe;
 }
 
@@ -61,10 +50,9 @@ json write_edits(const NotebookEdits& edits) {
   if (edits.is_empty()) return nullptr;
   json recipe = json::object(), matrices = json::object();
   if (edits.recipe.sentence) recipe["sentence"] = *edits.recipe.sentence;
-  for_each_size(edits.recipe, [&](const char* key, const std::optional<std::uint32_t>& size, std::uint32_t /*most*/) {
-    if (size) recipe[key] = *size;
+  inference::for_each_number([&](const char* key, auto member, auto /*least*/, auto /*most*/) {
+    if (const auto& number = edits.recipe.*member) recipe[key] = *number;
   });
-  if (edits.recipe.seed) recipe["seed"] = *edits.recipe.seed;
   for (const auto& [name, edit] : edits.matrices) {
     json cells = json::array();
     for (const auto& [index, value] : edit.cells) cells.push_back({index, value});

@@ -150,22 +150,16 @@ float one_number(std::string_view text) {
 
 /// Is the name one of a recipe's? Then it takes the text. Limits are checked where the notebook is made.
 bool set_recipe(NotebookRecipe& recipe, std::string_view name, std::string_view text) {
-  const auto read = [&](auto& value) {
-    auto& number = value.emplace();
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  bool is_known = name == "sentence";
+  if (is_known) recipe.sentence = text;
+  for_each_number([&](std::string_view number, auto member, auto /*least*/, auto /*most*/) {
+    if (name != number) return;
+    is_known = true;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), (recipe.*member).emplace());
     if (error != std::errc() || end != text.data() + text.size())
       throw Error("{}: expected a whole number, found '{}'", name, one_line(text, kMaxNameBytes));
-    return true;
-  };
-  if (name == "sentence") {
-    recipe.sentence = text;
-    return true;
-  }
-  if (name == "d_model") return read(recipe.d_model);
-  if (name == "heads") return read(recipe.heads);
-  if (name == "d_k") return read(recipe.d_k);
-  if (name == "d_v") return read(recipe.d_v);
-  return name == "seed" && read(recipe.seed);
+  });
+  return is_known;
 }
 
 void add_words(const std::string& name, const MatrixEdit& edit, std::vector<std::string>& words) {
@@ -295,11 +289,12 @@ std::vector<std::string> words_of(const NotebookEdits& edits) {
   std::vector<std::string> words;
   const NotebookRecipe& recipe = edits.recipe;
   if (recipe.sentence) words.emplace_back("sentence typed");
-  if (recipe.d_model) words.push_back(fmt::format("d_model {}", *recipe.d_model));
-  if (recipe.heads) words.push_back(*recipe.heads == 1 ? "1 head" : fmt::format("{} heads", *recipe.heads));
-  if (recipe.d_k) words.push_back(fmt::format("d_k {}", *recipe.d_k));
-  if (recipe.d_v) words.push_back(fmt::format("d_v {}", *recipe.d_v));
-  if (recipe.seed) words.push_back(fmt::format("seed {}", *recipe.seed));
+  for_each_number([&](std::string_view name, auto member, auto /*least*/, auto /*most*/) {
+    if (!(recipe.*member)) return;
+    const auto number = *(recipe.*member);
+    words.push_back(name != "heads" ? fmt::format("{} {}", name, number)
+                                    : fmt::format("{} {}", number, number == 1 ? "head" : "heads"));
+  });
   for (const auto& [name, edit] : edits.matrices) add_words(name, edit, words);
   return words;
 }

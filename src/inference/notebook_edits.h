@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <map>
 #include <string_view>
 
@@ -46,6 +47,16 @@ struct NotebookMatrix {
 inline constexpr std::size_t kMaxEditedNumbers = 1U << 14U;  ///< of all matrices of an edit together
 inline constexpr std::uint32_t kMaxNotebookWidth = 1'024, kMaxNotebookHeads = 64;
 inline constexpr std::size_t kMaxNotebookSentence = 4'096;  ///< bytes
+
+/// Calls use(name, member, smallest, largest) for each number of a recipe.
+template <typename Use>
+void for_each_number(const Use& use) {
+  use("d_model", &NotebookRecipe::d_model, 1U, kMaxNotebookWidth);
+  use("heads", &NotebookRecipe::heads, 1U, kMaxNotebookHeads);
+  use("d_k", &NotebookRecipe::d_k, 1U, kMaxNotebookWidth);
+  use("d_v", &NotebookRecipe::d_v, 1U, kMaxNotebookWidth);
+  use("seed", &NotebookRecipe::seed, std::uint64_t{0}, std::numeric_limits<std::uint64_t>::max());
+}
 
 /// All matrices of a notebook's network and input, in the order of the computation.
 std::vector<NotebookMatrix> notebook_matrices(const model::Network& network, const model::ModelInput& input);

@@ -42,14 +42,16 @@ Lettered list(std::vector<double> values) {
   return {.letters = "n", .shape = {static_cast<std::uint32_t>(values.size())}, .values = std::move(values)};
 }
 
+template <typename Values>
+Lettered lettered(std::string letters, Shape shape, const Values& values) {
+  return {.letters = std::move(letters), .shape = std::move(shape), .values = {values.begin(), values.end()}};
+}
+
 std::optional<Stage> find_stage(std::string_view name) {
   const auto found = std::ranges::find(attention::kStageNames, name);
   if (found == attention::kStageNames.end()) return std::nullopt;
   return static_cast<Stage>(found - attention::kStageNames.begin());
 }
-
-/// A number as it is printed with four decimals.
-double four_decimals(double value) { return std::round(value * 1e4) / 1e4; }
 
 /// Makes the numbers of one part.
 class Maker {
@@ -64,19 +66,24 @@ class Maker {
 
   Lettered make() const {
     if (const auto stage = find_stage(part_.stage)) return part_.is_size ? sized(*stage) : numbers(*stage);
-    const auto found = std::ranges::find(kMakers, part_.stage, &Named::name);
-    if (found == kMakers.end()) throw Error("there is no stage '{}'", part_.stage);
-    return (this->*found->make)();
+    const Named* named = find(part_);
+    if (named == nullptr) throw Error("there is no stage '{}'", part_.stage);
+    return (this->*named->make)();
   }
 
   struct Named {
     std::string_view name;
     Lettered (Maker::*make)() const;
+    Stage about = Stage::X;  ///< the stage that it is about
     std::vector<Stage> stages = {};
     bool has_visible = false;
-    Stage about = Stage::X;  ///< the stage that it is about
   };
   static const std::vector<Named> kMakers;
+  /// Returns null where a part has the name of no maker.
+  static const Named* find(const NotebookPart& part) {
+    const auto found = std::ranges::find(kMakers, part.stage, &Named::name);
+    return found == kMakers.end() ? nullptr : &*found;
+  }
 
  private:
   /// The stage's letters and sizes.
@@ -126,11 +133,11 @@ class Maker {
 
   Lettered visible() const {
     const Tensor tensor = pass_.visible(block_);
-    return {.letters = "bhqk", .shape = tensor.shape, .values = {tensor.values.begin(), tensor.values.end()}};
+    return lettered("bhqk", tensor.shape, tensor.values);
   }
 
   Lettered ids_of(const model::TokenBatch& tokens) const {
-    return {.letters = "bt", .shape = {tokens.batch, tokens.length}, .values = {tokens.ids.begin(), tokens.ids.end()}};
+    return lettered("bt", {tokens.batch, tokens.length}, tokens.ids);
   }
   Lettered ids() const { return ids_of(pass_.input.source); }
   Lettered target_ids() const {
@@ -142,9 +149,7 @@ class Maker {
     if (!layer_->weights) throw Error("this layer has no weights");
     const Tensor tensor = ((*layer_->weights).*member).weight.tensor();
     const std::uint32_t heads = layer_->config.heads;
-    return {.letters = "hdi",
-            .shape = {heads, tensor.shape[0] / heads, tensor.shape[1]},
-            .values = {tensor.values.begin(), tensor.values.end()}};
+    return lettered("hdi", {heads, tensor.shape[0] / heads, tensor.shape[1]}, tensor.values);
   }
   Lettered query_weight() const { return weight(&model::AttentionWeights::query); }
   Lettered key_weight() const { return weight(&model::AttentionWeights::key); }
@@ -159,7 +164,7 @@ class Maker {
     for (int i = 0; i < 3 * 4; ++i) random.linear(16, 16);
     for (int i = 0; i < 2; ++i) random.rand({2, 5, 16});
     const Tensor tensor = random.randn({2, 3});
-    return {.letters = "tc", .shape = tensor.shape, .values = {tensor.values.begin(), tensor.values.end()}};
+    return lettered("tc", tensor.shape, tensor.values);
   }
 
   /// Strides of A·V [b, h, t, d], of its transpose [b, t, h, d] and of the merged copy [b, t, h·d].
@@ -234,49 +239,25 @@ class Maker {
     });
   }
 
-  // What notebook 004 multiplies by hand, from numbers that it had printed with four decimals: sums of `count` products.
-  template <typename Left, typename Right>
-  Lettered by_hand(Stage stage, std::size_t count, const Left& left, const Right& right) const {
+  /// Notebook 004 multiplies by hand numbers that it had printed with four decimals. `left_at` and `right_at` say of each
+  /// axis which index of the result it has; '*' is the axis that is summed.
+  Lettered by_hand(Stage stage, const Lettered& left, std::string_view left_at, const Lettered& right,
+                   std::string_view right_at) const {
+    const auto factor = [](const Lettered& of, std::string_view at, const auto& indices, std::size_t summed) {
+      std::vector<std::size_t> place;
+      for (const char axis : at) place.push_back(axis == '*' ? summed : indices[static_cast<std::size_t>(axis - '0')]);
+      return std::round(of.at(place) * 1e4) / 1e4;
+    };
     const Lettered like = sized(stage);
     return made(like.letters, like.shape, [&](const auto& i) {
       double sum = 0.0;
-      for (std::size_t n = 0; n < count; ++n) sum += four_decimals(left(i, n)) * four_decimals(right(i, n));
+      for (std::size_t n = 0; n < left.shape.back(); ++n) sum += factor(left, left_at, i, n) * factor(right, right_at, i, n);
       return sum;
     });
   }
-  Lettered hand_query() const {
-    const Lettered x = numbers(Stage::X), weights = query_weight();
-    return by_hand(
-        Stage::Q, x.shape[2],
-        [&](const auto& i, std::size_t c) {
-          return x.at({i[0], i[2], c});
-        },
-        [&](const auto& i, std::size_t c) {
-          return weights.at({i[1], i[3], c});
-        });
-  }
-  Lettered hand_scores() const {
-    const Lettered queries = numbers(Stage::Q), keys = numbers(Stage::K);
-    return by_hand(
-        Stage::Scores, queries.shape[3],
-        [&](const auto& i, std::size_t d) {
-          return queries.at({i[0], i[1], i[2], d});
-        },
-        [&](const auto& i, std::size_t d) {
-          return keys.at({i[0], i[1], i[3], d});
-        });
-  }
-  Lettered hand_heads() const {
-    const Lettered weights = numbers(Stage::Weights), values = numbers(Stage::V);
-    return by_hand(
-        Stage::Heads, weights.shape[3],
-        [&](const auto& i, std::size_t k) {
-          return weights.at({i[0], i[1], i[2], k});
-        },
-        [&](const auto& i, std::size_t k) {
-          return values.at({i[0], i[1], k, i[3]});
-        });
-  }
+  Lettered hand_query() const { return by_hand(Stage::Q, numbers(Stage::X), "02*", query_weight(), "13*"); }
+  Lettered hand_scores() const { return by_hand(Stage::Scores, numbers(Stage::Q), "012*", numbers(Stage::K), "013*"); }
+  Lettered hand_heads() const { return by_hand(Stage::Heads, numbers(Stage::Weights), "012*", numbers(Stage::V), "01*3"); }
 
   const model::Embedding& embedding() const {
     if (!pass_.network.source_embedding) throw Error("this network has no embedding");
@@ -329,45 +310,44 @@ class Maker {
 };
 
 const std::vector<Maker::Named> Maker::kMakers = {
-    {"visible", &Maker::visible, {}, true, Stage::Masked},
-    {"visible_keys", &Maker::visible_keys, {}, true, Stage::Masked},
+    {"visible", &Maker::visible, Stage::Masked, {}, true},
+    {"visible_keys", &Maker::visible_keys, Stage::Masked, {}, true},
     {"ids", &Maker::ids},
     {"target_ids", &Maker::target_ids},
-    {"w_q", &Maker::query_weight, {}, false, Stage::Q},
-    {"w_k", &Maker::key_weight, {}, false, Stage::K},
-    {"w_v", &Maker::value_weight, {}, false, Stage::V},
+    {"w_q", &Maker::query_weight, Stage::Q},
+    {"w_k", &Maker::key_weight, Stage::K},
+    {"w_v", &Maker::value_weight, Stage::V},
     {"drawn", &Maker::drawn},
-    {"strides", &Maker::strides, {}, false, Stage::Merged},
-    {"contiguous_heads", &Maker::contiguous_heads, {}, false, Stage::Merged},
+    {"strides", &Maker::strides, Stage::Merged},
+    {"contiguous_heads", &Maker::contiguous_heads, Stage::Merged},
     {"contiguous_drawn", &Maker::contiguous_drawn},
-    {"token", &Maker::token, {}, false, Stage::Merged},
-    {"asymmetry", &Maker::asymmetry, {Stage::Scaled}, false, Stage::Scaled},
-    {"largest_asymmetry", &Maker::largest_asymmetry, {Stage::Scaled}, false, Stage::Scaled},
-    {"row_sums", &Maker::row_sums, {Stage::Weights}, false, Stage::Weights},
-    {"fused", &Maker::fused, {Stage::Q, Stage::K, Stage::V}, false, Stage::Q},
-    {"hand_q", &Maker::hand_query, {Stage::X}, false, Stage::Q},
-    {"hand_scores", &Maker::hand_scores, {Stage::Q, Stage::K}, false, Stage::Scores},
-    {"hand_heads", &Maker::hand_heads, {Stage::Weights, Stage::V}, false, Stage::Heads},
+    {"token", &Maker::token, Stage::Merged},
+    {"asymmetry", &Maker::asymmetry, Stage::Scaled, {Stage::Scaled}},
+    {"largest_asymmetry", &Maker::largest_asymmetry, Stage::Scaled, {Stage::Scaled}},
+    {"row_sums", &Maker::row_sums, Stage::Weights, {Stage::Weights}},
+    {"fused", &Maker::fused, Stage::Q, {Stage::Q, Stage::K, Stage::V}},
+    {"hand_q", &Maker::hand_query, Stage::Q, {Stage::X}},
+    {"hand_scores", &Maker::hand_scores, Stage::Scores, {Stage::Q, Stage::K}},
+    {"hand_heads", &Maker::hand_heads, Stage::Heads, {Stage::Weights, Stage::V}},
     {"embedding_sizes", &Maker::embedding_sizes},
     {"root", &Maker::root},
-    {"padding", &Maker::padding, {}, false, Stage::Masked},
-    {"padding_share", &Maker::padding_share, {}, false, Stage::Masked},
-    {"widths", &Maker::widths, {}, false, Stage::Heads}};
+    {"padding", &Maker::padding, Stage::Masked},
+    {"padding_share", &Maker::padding_share, Stage::Masked},
+    {"widths", &Maker::widths, Stage::Heads}};
 
 }  // namespace
 
 NotebookReads reads_of(const NotebookPart& part) {
   if (const auto stage = find_stage(part.stage))
     return {.stages = part.is_size ? std::vector<Stage>() : std::vector{*stage}};
-  const auto found = std::ranges::find(Maker::kMakers, part.stage, &Maker::Named::name);
-  if (found == Maker::kMakers.end()) return {};
-  return {.stages = found->stages, .has_visible = found->has_visible};
+  const Maker::Named* named = Maker::find(part);
+  return named == nullptr ? NotebookReads() : NotebookReads{.stages = named->stages, .has_visible = named->has_visible};
 }
 
 std::optional<Stage> stage_of(const NotebookPart& part) {
   if (const auto stage = find_stage(part.stage)) return stage;
-  const auto found = std::ranges::find(Maker::kMakers, part.stage, &Maker::Named::name);
-  return found == Maker::kMakers.end() ? std::nullopt : std::optional(found->about);
+  const Maker::Named* named = Maker::find(part);
+  return named == nullptr ? std::nullopt : std::optional(named->about);
 }
 
 Lettered make_numbers(const NotebookPass& pass, const NotebookPart& part) { return Maker(pass, part).make(); }

@@ -89,29 +89,21 @@ const std::array<NotebookPreset, 10>& presets() {
   return kPresets;
 }
 
-/// Puts the user's value in the place of the notebook's, where the notebook has one.
-template <typename Value>
-void take(const NotebookPreset& preset, std::string_view what, const std::optional<Value>& typed,
-          std::optional<Value>& value) {
-  if (!typed) return;
-  if (!value) throw Error("{}: {} can't be changed. {}", preset.name, what, preset.fixed);
-  value = typed;
-}
-
-void take_size(const NotebookPreset& preset, std::string_view what, std::uint32_t most,
-               const std::optional<std::uint32_t>& typed, std::optional<std::uint32_t>& value) {
-  take(preset, what, typed, value);
-  if (value && (*value == 0 || *value > most)) throw Error("{} must be 1 to {}, not {}", what, most, *value);
-}
-
+/// Puts the user's values in the place of the notebook's, where the notebook has some.
 NotebookRecipe recipe_with(const NotebookPreset& preset, const NotebookRecipe& typed) {
   NotebookRecipe recipe = preset.recipe;
-  take(preset, "the sentence", typed.sentence, recipe.sentence);
-  take(preset, "the seed", typed.seed, recipe.seed);
-  take_size(preset, "d_model", kMaxNotebookWidth, typed.d_model, recipe.d_model);
-  take_size(preset, "heads", kMaxNotebookHeads, typed.heads, recipe.heads);
-  take_size(preset, "d_k", kMaxNotebookWidth, typed.d_k, recipe.d_k);
-  take_size(preset, "d_v", kMaxNotebookWidth, typed.d_v, recipe.d_v);
+  const auto take = [&](std::string_view what, auto member) {
+    if (!(typed.*member)) return;
+    if (!(recipe.*member)) throw Error("{}: {} can't be changed. {}", preset.name, what, preset.fixed);
+    recipe.*member = typed.*member;
+  };
+  take("the sentence", &NotebookRecipe::sentence);
+  for_each_number([&](std::string_view name, auto member, auto least, auto most) {
+    take(name == "seed" ? "the seed" : name, member);
+    const auto& number = recipe.*member;
+    if (number && (*number < least || *number > most))
+      throw Error("{} must be {} to {}, not {}", name, least, most, *number);
+  });
   if (recipe.sentence && recipe.sentence->size() > kMaxNotebookSentence)
     throw Error("the sentence has {} bytes; the limit is {}", recipe.sentence->size(), kMaxNotebookSentence);
   if (recipe.heads && !recipe.d_k && *recipe.d_model % *recipe.heads != 0)
