@@ -5,19 +5,24 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <regex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "app/lessons/lesson_words.h"
 #include "app/lessons/printed_numbers.h"
 #include "app/played_lesson.h"
 #include "app/state/comparison.h"
 #include "app/state/model_changes.h"
 #include "app/text_on_screen.h"
 #include "core/file.h"
+#include "core/json.h"
 #include "files/image.h"
+#include "project/source_tree.h"
 
 namespace viewer_lesson_cards_test {
 
@@ -25,6 +30,40 @@ using namespace headlight;
 using namespace headlight::app;
 using shell::kControl;
 using shell::Key;
+
+namespace {
+
+/// The places of a text for numbers and names: "{:.2f}".
+std::vector<std::string> places_of(const std::string& text) {
+  static const std::regex kPlace(R"(\{[^}]*\})");
+  std::vector<std::string> places;
+  for (auto at = std::sregex_iterator(text.begin(), text.end(), kPlace); at != std::sregex_iterator(); ++at)
+    places.push_back(at->str());
+  return places;
+}
+
+}  // namespace
+
+TEST_SUITE("cpu") {
+  TEST_CASE("every text that the panel asks for is there in English and German, with the same places") {
+    static const std::regex kUse(R"RE(words\["(\w+)"\])RE");
+    std::set<std::string> asked, known;
+    for (const test::SourceFile& file : test::source_tree()) {
+      if (!file.path.starts_with("app/window/sidebar/lesson_")) continue;
+      for (auto at = std::sregex_iterator(file.text.begin(), file.text.end(), kUse); at != std::sregex_iterator(); ++at)
+        asked.insert((*at)[1]);
+    }
+    const nlohmann::json texts = parse_json(kLessonWords).value();
+    for (const auto& [name, text] : texts.items()) {
+      CAPTURE(name);
+      known.insert(name);
+      CHECK(text.size() == 2);
+      CHECK_FALSE(text.at("en").get<std::string>().empty());
+      CHECK(places_of(text.at("en")) == places_of(text.at("de")));
+    }
+    CHECK(asked == known);
+  }
+}
 
 TEST_SUITE("gpu") {
   TEST_CASE("a card begins with a second text, which goes with the card") {

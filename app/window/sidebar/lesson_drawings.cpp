@@ -66,7 +66,7 @@ void paint_cells(const Question& question, const PaintedGrid& grid) {
   QuestionDraft& draft = question.draft;
   ImGui::SetCursorScreenPos(grid.origin);
   click_area(question.mark("paint").c_str(), glm::vec2(grid.columns, grid.rows) * grid.cell);
-  mark_pointer_item(frame, question.mark("draw"), question.words.paint_tip);
+  mark_pointer_item(frame, question.mark("draw"), question.words["paint_tip"]);
   const bool is_held = ImGui::IsItemActive();
   // A fast mouse skips cells: each between its last place and this one is painted.
   const glm::vec2 end = pointer_position(), begin = is_held && draft.last ? *draft.last : end;
@@ -126,20 +126,20 @@ void draw_map_to_paint(const Question& question) {
   const shell::Theme& theme = frame.ui.theme();
   QuestionDraft& draft = question.draft;
   const json& computed = question.standing().observed.wanted;
-  if (!computed.is_array() || !frame.result.input) return question.write_note(question.words.computing);
+  if (!computed.is_array() || !frame.result.input) return question.write_note(question.words["computing"]);
   PaintedGrid grid{.rows = computed.size(), .columns = computed.front().size()};
   draft.levels.resize(grid.rows * grid.columns);
   const bool is_done = question.player.is_card_done();
   if (!is_done) {
-    question.write_note(question.words.paint);
+    question.write_note(question.words["paint"]);
     constexpr std::array<const char*, kStrengths + 1> kLabels = {"0", "\u00BC", "\u00BD", "\u00BE", "1"};
-    write_label(frame.ui.fonts().small, theme.text_dim, question.words.strength);
+    write_label(frame.ui.fonts().small, theme.text_dim, question.words["strength"]);
     for (std::uint8_t level = 0; level <= kStrengths; ++level) {
       const bool is_chosen = draft.brush == level;
       ImGui::SameLine();
       if (is_chosen) ImGui::PushStyleColor(ImGuiCol_Button, theme.active);
       const std::string name = fmt::format("{}.{}", question.mark("strength"), level);
-      if (draw_button(frame, name, kLabels.at(level), question.words.paint_tip)) draft.brush = level;
+      if (draw_button(frame, name, kLabels.at(level), question.words["paint_tip"])) draft.brush = level;
       if (is_chosen) ImGui::PopStyleColor();
     }
   }
@@ -163,10 +163,11 @@ void draw_map_to_paint(const Question& question) {
   ImGui::Dummy({1.0F, names + static_cast<float>(grid.rows) * grid.cell + 4.0F});
   if (!rows.empty()) {
     const double mean = sum / static_cast<double>(rows.size()), wanted = question.condition().value.get<double>();
-    question.write(fmt::format(fmt::runtime(question.words.overlap), mean, wanted), is_done ? theme.accent : theme.warning);
+    question.write(fmt::format(fmt::runtime(question.words["overlap"]), mean, wanted),
+                   is_done ? theme.accent : theme.warning);
     frame.mark("lesson.overlap", last_item_rect());
   }
-  if (is_done) return question.write_note(question.words.painted);
+  if (is_done) return question.write_note(question.words["painted"]);
   if (question.draw_check()) question.answer(painted_map(draft, grid.columns));
 }
 
@@ -176,7 +177,7 @@ void draw_arrows(const Question& question) {
   std::array<glm::vec2, 2>& ends = question.draft.ends;
   if (std::exchange(question.draft.has_begun, true) == false) ends = {question.subject().q, question.subject().k};
   const bool is_done = question.player.is_card_done();
-  if (!is_done) question.write_note(question.words.arrows);
+  if (!is_done) question.write_note(question.words["arrows"]);
   const glm::vec2 furthest = glm::max(glm::abs(question.subject().q), glm::abs(question.subject().k));
   const float reach = std::clamp(std::ceil(std::max(furthest.x, furthest.y)) + 1.0F, 3.0F, kMaxReach);
   const float side = std::floor(std::min(width_left(), kPlane)), unit = 0.5F * side / reach;
@@ -197,7 +198,7 @@ void draw_arrows(const Question& question) {
       ImGui::PushID(name);
       ImGui::SetCursorScreenPos(tip - 0.5F * kGrip);
       click_area("##end", glm::vec2(kGrip));
-      mark_last_item(frame, fmt::format("{}.{}", question.mark("arrow"), name), question.words.arrow_tip);
+      mark_last_item(frame, fmt::format("{}.{}", question.mark("arrow"), name), question.words["arrow_tip"]);
       const glm::ivec2 keys = frame.ui.keyboard().moves_of_last();
       if (keys != glm::ivec2(0)) ends.at(i) = on_step(ends.at(i) + glm::vec2(keys.x, -keys.y) * kStep, reach);
       if (ImGui::IsItemActive()) ends.at(i) = on_step((pointer_position() - middle) / glm::vec2(unit, -unit), reach);

@@ -18,7 +18,7 @@ struct LessonDrawing {
   const LessonProgress& progress;
   LessonPanelMemory& memory;
   LessonChoice& choice;
-  const LessonWords& words;
+  LessonWords words;
 };
 
 void draw_text(Frame& frame, const std::string& text, ImFont* font, shell::Color color) {
@@ -34,9 +34,9 @@ void draw_note(Frame& frame, const std::string& text) {
 void draw_name(const LessonDrawing& drawing) {
   Frame& frame = drawing.frame;
   if (drawing.memory.results.empty()) return;
-  draw_note(frame, fmt::format(fmt::runtime(drawing.words.results), drawing.memory.results));
-  frame.ui.text_field("##name", drawing.memory.name, {.hint = drawing.words.name, .limit = 80});
-  mark_last_item(frame, "lesson.name", drawing.words.name);
+  draw_note(frame, fmt::format(fmt::runtime(drawing.words["results"]), drawing.memory.results));
+  frame.ui.text_field("##name", drawing.memory.name, {.hint = drawing.words["name"], .limit = 80});
+  mark_last_item(frame, "lesson.name", drawing.words["name"]);
 }
 
 /// Describes how far a lesson is: "passed · 7 of 9 questions right at the first try".
@@ -46,14 +46,14 @@ std::string state_of(const LessonDrawing& drawing, const Lesson& lesson) {
   const auto left = progress.cards.find(lesson.id);
   const bool is_passed = progress.completed.contains(lesson.id);
   std::vector<std::string> parts;
-  if (is_passed) parts.push_back(fmt::format("{} {}", kDone, words.passed));
+  if (is_passed) parts.push_back(fmt::format("{} {}", kDone, words["passed"]));
   if (left != progress.cards.end() && left->second > 0 && left->second < lesson.cards.size()) {
-    parts.push_back(fmt::format(fmt::runtime(words.at_card), left->second + 1, lesson.cards.size()));
+    parts.push_back(fmt::format(fmt::runtime(words["at_card"]), left->second + 1, lesson.cards.size()));
   }
   const Lesson* before = drawing.player.list().before(lesson.id);
-  if (parts.empty()) parts.push_back(fmt::format(fmt::runtime(words.minutes), lesson.minutes));
+  if (parts.empty()) parts.push_back(fmt::format(fmt::runtime(words["minutes"]), lesson.minutes));
   if (!is_passed && before && !progress.completed.contains(before->id)) {
-    parts.push_back(fmt::format(fmt::runtime(words.after), before->title));
+    parts.push_back(fmt::format(fmt::runtime(words["after"]), before->title));
   }
   if (const auto marks = progress.marks.find(lesson.id); is_passed && marks != progress.marks.end()) {
     std::size_t first = 0, all = 0;
@@ -62,7 +62,7 @@ std::string state_of(const LessonDrawing& drawing, const Lesson& lesson) {
       ++all;
       first += mark.wrong == 0 ? 1U : 0U;
     }
-    if (all > 0) parts.push_back(fmt::format(fmt::runtime(words.first_tries), first, all));
+    if (all > 0) parts.push_back(fmt::format(fmt::runtime(words["first_tries"]), first, all));
   }
   return fmt::format("{}", fmt::join(parts, " \u00B7 "));
 }
@@ -87,7 +87,7 @@ void draw_entry(const LessonDrawing& drawing, const Lesson& lesson, bool is_next
     drawing.choice = {.what = What::Start, .lesson = index};
   }
   mark_last_item(frame, "lesson.start." + lesson.id,
-                 lesson.summary.empty() ? drawing.words.start_tip : lesson.summary.c_str());
+                 lesson.summary.empty() ? drawing.words["start_tip"] : lesson.summary.c_str());
   ImGui::PopID();
   if (is_next) {
     outline_rect(from, from + glm::vec2(room + 2.0F * kIndent, height), theme.accent, 4.0F, 1.5F);
@@ -111,15 +111,16 @@ void draw_list(const LessonDrawing& drawing) {
   const LessonWords& words = drawing.words;
   const shell::Theme& theme = frame.ui.theme();
   const LessonList& list = drawing.player.list();
-  draw_text(frame, words.lessons, frame.ui.fonts().strong, theme.text);
-  draw_note(frame, words.about);
+  draw_text(frame, words["lessons"], frame.ui.fonts().strong, theme.text);
+  draw_note(frame, words["about"]);
   const std::vector<std::string> course = lessons_of(list.parts);
   const auto is_passed = [&](const std::string& id) { return drawing.progress.completed.contains(id); };
   const auto passed = std::ranges::count_if(course, is_passed);
   const Lesson* next = list.next(drawing.progress);
   if (!course.empty()) {
     const bool is_finished = static_cast<std::size_t>(passed) == course.size();
-    draw_text(frame, fmt::format(fmt::runtime(is_finished ? words.all_passed : words.passed_of), passed, course.size()),
+    draw_text(frame,
+              fmt::format(fmt::runtime(is_finished ? words["all_passed"] : words["passed_of"]), passed, course.size()),
               frame.ui.fonts().strong, is_finished ? theme.accent : theme.text);
     frame.mark(is_finished ? "lesson.finished" : "lesson.passed", last_item_rect());
   }
@@ -139,13 +140,13 @@ void draw_list(const LessonDrawing& drawing) {
   bool has_own = false;
   for (const Lesson& lesson : list.lessons) {
     if (known.contains(lesson.id)) continue;
-    if (!std::exchange(has_own, true)) draw_title(words.own);
+    if (!std::exchange(has_own, true)) draw_title(words["own"]);
     draw_entry(drawing, lesson, false);
   }
   for (const std::string& problem : list.problems) {
     draw_text(frame, problem, frame.ui.fonts().small, theme.warning);
   }
-  if (list.lessons.empty()) draw_note(frame, words.no_lessons);
+  if (list.lessons.empty()) draw_note(frame, words["no_lessons"]);
 }
 
 void draw_paragraph(Frame& frame, const std::string& text) {
@@ -171,12 +172,12 @@ void draw_card(const LessonDrawing& drawing) {
   const LessonCard& card = player.card();
   draw_note(frame, fmt::format("{} \u00B7 {} / {}", lesson.title, player.card_index() + 1, lesson.cards.size()));
   if (player.is_repeat()) {
-    draw_text(frame, words.repeat, frame.ui.fonts().small, theme.warning);
+    draw_text(frame, words["repeat"], frame.ui.fonts().small, theme.warning);
     frame.mark("lesson.repeat", last_item_rect());
   }
   draw_rich_text(frame, card.title, frame.ui.fonts().strong, theme.text);
   for (const std::string& paragraph : card.paragraphs) draw_paragraph(frame, paragraph);
-  if (player.explains_indices()) draw_note(frame, words.place);
+  if (player.explains_indices()) draw_note(frame, words["place"]);
   if (card.image) draw_image(frame, *card.image, player.openings());
   if (player.card_index() == 0) draw_name(drawing);
   const bool is_done = player.is_card_done();
@@ -186,7 +187,7 @@ void draw_card(const LessonDrawing& drawing) {
     frame.mark(is_done ? "lesson.task.done" : "lesson.task", last_item_rect());
   }
   if (card.tries.times > 1) {
-    draw_note(frame, fmt::format(fmt::runtime(words.streak), player.streak(), card.tries.times));
+    draw_note(frame, fmt::format(fmt::runtime(words["streak"]), player.streak(), card.tries.times));
     frame.mark("lesson.streak", last_item_rect());
   }
   for (std::size_t i = 0; i < card.done.size(); ++i) {
@@ -199,7 +200,7 @@ void draw_card(const LessonDrawing& drawing) {
   }
   frame.mark("lesson.asked", last_item_rect());
   if (is_done && card.has_question()) {
-    draw_note(frame, player.has_missed() ? words.later : words.first_try);
+    draw_note(frame, player.has_missed() ? words["later"] : words["first_try"]);
     frame.mark(player.has_missed() ? "lesson.later" : "lesson.first_try", last_item_rect());
   }
   if (is_done) {
@@ -217,7 +218,7 @@ void draw_languages(const LessonDrawing& drawing, const std::set<std::string>& l
     const bool is_shown = drawing.player.language() == language;
     const std::string label = is_shown ? std::string("en") : language;
     ImGui::SameLine();
-    if (draw_button(drawing.frame, "lesson.language." + label, label.c_str(), drawing.words.language_tip, width)) {
+    if (draw_button(drawing.frame, "lesson.language." + label, label.c_str(), drawing.words["language_tip"], width)) {
       drawing.choice = {.what = What::ChooseLanguage, .language = is_shown ? std::string() : language};
     }
   }
@@ -231,32 +232,32 @@ void draw_card_footer(const LessonDrawing& drawing) {
   const bool is_done = player.is_card_done();
   const float gap = ImGui::GetStyle().ItemSpacing.x;
   const float width = std::floor((width_left() - 2.0F * gap) / 3.0F);
-  if (draw_button(frame, "lesson.back", words.back, words.back_tip, width)) drawing.choice = {.what = What::GoBack};
+  if (draw_button(frame, "lesson.back", words["back"], words["back_tip"], width)) drawing.choice = {.what = What::GoBack};
   ImGui::SameLine();
-  if (draw_button(frame, "lesson.again", words.again, words.again_tip, width)) drawing.choice = {.what = What::Reopen};
+  if (draw_button(frame, "lesson.again", words["again"], words["again_tip"], width)) drawing.choice = {.what = What::Reopen};
   ImGui::SameLine();
   const bool is_last = player.card_index() + 1 == lesson.cards.size() && !player.is_repeat();
   if (is_done) ImGui::PushStyleColor(ImGuiCol_Button, frame.ui.theme().active);
   if (draw_button(frame, "lesson.next",
-                  !is_done  ? words.skip
-                  : is_last ? words.finish
-                            : words.next,
-                  words.next_tip, width)) {
+                  !is_done  ? words["skip"]
+                  : is_last ? words["finish"]
+                            : words["next"],
+                  words["next_tip"], width)) {
     drawing.choice = {.what = What::GoOn};
   }
   if (is_done) ImGui::PopStyleColor();
   const auto places = static_cast<float>(3 + lesson.languages.size());
   const float narrow = std::floor((width_left() - (places - 1.0F) * gap) / places);
-  if (draw_button(frame, "lesson.list", fmt::format("{}##list", words.list).c_str(), words.list_tip, narrow)) {
+  if (draw_button(frame, "lesson.list", fmt::format("{}##list", words["list"]).c_str(), words["list_tip"], narrow)) {
     drawing.choice = {.what = What::ShowList};
   }
   ImGui::SameLine();
-  if (draw_button(frame, "lesson.restart", words.restart, words.restart_tip, narrow)) {
+  if (draw_button(frame, "lesson.restart", words["restart"], words["restart_tip"], narrow)) {
     const auto index = static_cast<std::size_t>(&lesson - player.list().lessons.data());
     drawing.choice = {.what = What::Restart, .lesson = index};
   }
   ImGui::SameLine();
-  if (draw_button(frame, "lesson.close", words.close, words.close_tip, narrow)) drawing.choice = {.what = What::Close};
+  if (draw_button(frame, "lesson.close", words["close"], words["close_tip"], narrow)) drawing.choice = {.what = What::Close};
   draw_languages(drawing, lesson.languages, narrow);
 }
 
@@ -264,7 +265,7 @@ void draw_list_footer(const LessonDrawing& drawing) {
   std::set<std::string> languages;
   for (const Lesson& lesson : drawing.player.list().lessons)
     languages.insert(lesson.languages.begin(), lesson.languages.end());
-  if (draw_button(drawing.frame, "lesson.close", drawing.words.close, drawing.words.close_tip, 96.0F)) {
+  if (draw_button(drawing.frame, "lesson.close", drawing.words["close"], drawing.words["close_tip"], 96.0F)) {
     drawing.choice = {.what = What::Close};
   }
   draw_languages(drawing, languages, 0.0F);
@@ -282,7 +283,7 @@ LessonChoice draw_lesson_panel(Frame& frame, const LessonPlayer& player, const L
                               .progress = progress,
                               .memory = memory,
                               .choice = choice,
-                              .words = lesson_words(has_language ? player.language() : std::string())};
+                              .words = {has_language ? player.language() : std::string()}};
   const float room = std::max(height_left() - memory.footer, 40.0F);
   // The content is as wide as beside a scroll bar, also where there is none: a table that only fits without it would come
   // and go with it.

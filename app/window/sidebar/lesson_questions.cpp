@@ -51,7 +51,7 @@ void draw_choices(const Question& question) {
       if (is_chosen) list->AddCircleFilled(at, 3.5F, theme.accent);
     };
     const std::string name = fmt::format("{}.{}", question.mark("choice"), option);
-    if (draw_option(question, option, is_chosen, ring, name, question.words.choice_tip)) chosen = option;
+    if (draw_option(question, option, is_chosen, ring, name, question.words["choice_tip"])) chosen = option;
   }
   if (question.draw_check(chosen.has_value())) question.answer(*chosen);
 }
@@ -62,7 +62,7 @@ void draw_number_field(const Question& question) {
   const bool is_confirmed =
       question.frame.ui.text_field(fmt::format("##number{}", question.number).c_str(), typed,
                                    {.width = kAnswerWidth, .hint = "0.00", .enter_confirms = true, .limit = 32});
-  mark_last_item(question.frame, question.mark("number"), question.words.number_tip);
+  mark_last_item(question.frame, question.mark("number"), question.words["number_tip"]);
   ImGui::SameLine();
   const bool is_checked = question.draw_check();
   if (!is_confirmed && !is_checked) return;
@@ -83,7 +83,7 @@ void draw_order(const Question& question) {
     order = shuffled(question.subject().choices.size(), question.player.seed());
     if (std::ranges::is_sorted(order)) std::ranges::rotate(order, order.begin() + 1);
   }
-  question.write_note(question.words.order);
+  question.write_note(question.words["order"]);
   std::vector<chart::Rect> rows;
   std::optional<std::size_t> held;
   std::optional<std::pair<std::size_t, std::size_t>> move;
@@ -93,7 +93,7 @@ void draw_order(const Question& question) {
       put_text(frame.ui.fonts().small, at - glm::vec2(7.0F, 8.0F), frame.ui.theme().text_dim, number);
     };
     const std::string name = fmt::format("{}.{}", question.mark("order"), order[place]);
-    draw_option(question, order[place], false, write_number, name, question.words.order_tip);
+    draw_option(question, order[place], false, write_number, name, question.words["order_tip"]);
     rows.push_back(last_item_rect());
     if (ImGui::IsItemActive()) held = place;
     const auto is_pressed = [&](shell::Key key) {
@@ -124,25 +124,25 @@ void draw_explanation(const Question& question) {
   frame.ui.text_field(
       fmt::format("##explain{}", question.number).c_str(), draft.text,
       {.height = shell::text_field_height(4.0F), .most_height = shell::text_field_height(9.0F), .limit = 4'000});
-  mark_last_item(frame, question.mark("explain"), question.words.explain_tip);
+  mark_last_item(frame, question.mark("explain"), question.words["explain_tip"]);
   const auto letters = static_cast<std::size_t>(
       std::ranges::count_if(draft.text, [](char byte) { return byte != ' ' && (byte & 0xC0) != 0x80; }));  // not bytes
   if (!draft.is_compared) {
     const bool is_long = letters >= kLetters;
-    if (!is_long) question.write_note(fmt::format(fmt::runtime(question.words.more), kLetters));
+    if (!is_long) question.write_note(fmt::format(fmt::runtime(question.words["more"]), kLetters));
     ImGui::BeginDisabled(!is_long);
-    draft.is_compared = draw_button(frame, question.mark("compare"), question.words.compare, question.words.check_tip);
+    draft.is_compared = draw_button(frame, question.mark("compare"), question.words["compare"], question.words["check_tip"]);
     ImGui::EndDisabled();
     return;
   }
-  question.write_note(question.words.mine);
+  question.write_note(question.words["mine"]);
   for (const std::string& paragraph : question.subject().answer) {
     draw_rich_text(frame, paragraph, ImGui::GetFont(), frame.ui.theme().text);
   }
-  const std::array labels = {question.words.had_it, question.words.partly, question.words.not_yet};
+  const std::array labels = {question.words["had_it"], question.words["partly"], question.words["not_yet"]};
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (i > 0) ImGui::SameLine();
-    if (draw_button(frame, fmt::format("{}.{}", question.mark("had"), i), labels.at(i), question.words.mine)) {
+    if (draw_button(frame, fmt::format("{}.{}", question.mark("had"), i), labels.at(i), question.words["mine"])) {
       question.answer({{"text", draft.text}, {"mark", i}});
     }
   }
@@ -203,11 +203,11 @@ void draw_row_by_hand(const Question& question) {
     if (is_row && !standings[i].observed.is_met) return;
   }
   const Quantity& of = quantity(question.subject().quantity);
-  draw_rich_text(frame,
-                 fmt::format("**{}**, {}", of.title, fmt::format(fmt::runtime(question.words.row), *question.subject().row)),
-                 ImGui::GetFont(), theme.text);
+  draw_rich_text(
+      frame, fmt::format("**{}**, {}", of.title, fmt::format(fmt::runtime(question.words["row"]), *question.subject().row)),
+      ImGui::GetFont(), theme.text);
   const json& wanted = question.standing().observed.wanted;
-  if (!wanted.is_array()) return question.write_note(question.words.computing);
+  if (!wanted.is_array()) return question.write_note(question.words["computing"]);
   write_sources(question);
   std::vector<std::string>& fields = question.draft.fields;
   fields.resize(wanted.size());
@@ -233,7 +233,7 @@ void draw_row_by_hand(const Question& question) {
     ImGui::BeginDisabled(is_right);
     frame.ui.text_field(fmt::format("##row{}.{}", question.number, i).c_str(), fields[i],
                         {.width = kFieldWidth, .hint = "0.00", .limit = 32});
-    mark_last_item(frame, fmt::format("{}.{}", question.mark("row"), i), question.words.row_tip);
+    mark_last_item(frame, fmt::format("{}.{}", question.mark("row"), i), question.words["row_tip"]);
     ImGui::EndDisabled();
   }
   if (!question.draw_check()) return;
@@ -265,7 +265,7 @@ void write_right_number(const Question& question) {
 void write_right_cell(const Question& question) {
   const json& right = question.standing().observed.wanted;
   if (!right.is_array() || right.size() != 2) return;
-  write_right(question, fmt::format(fmt::runtime(question.words.cell), right[0].dump(), right[1].dump()));
+  write_right(question, fmt::format(fmt::runtime(question.words["cell"]), right[0].dump(), right[1].dump()));
 }
 
 void write_right_order(const Question& question) {
@@ -307,7 +307,7 @@ constexpr std::array<QuestionKind, 8> kQuestionKinds = {{{"choice", draw_choices
 bool Question::draw_check(bool is_enabled) const {
   ImGui::BeginDisabled(!is_enabled);
   const bool is_clicked =
-      draw_button(frame, mark("check"), fmt::format("{}##{}", words.check, number).c_str(), words.check_tip);
+      draw_button(frame, mark("check"), fmt::format("{}##{}", words["check"], number).c_str(), words["check_tip"]);
   ImGui::EndDisabled();
   return is_clicked;
 }
