@@ -152,8 +152,8 @@ void Lessons::draw_aim(std::optional<chart::Rect> control, bool is_there) {
   ImDrawList* list = ImGui::GetForegroundDrawList();
   const glm::vec2 low = control->origin - kAway, high = control->end() + kAway;
   list->AddRect(low, high, color, 4.0F, 0, 2.0F);
-  // The arrow comes from where it covers nothing: from below, where the control is in a row above the panes, else from the
-  // control's side on which there is more room.
+  // The arrow comes from where it covers little: from below, where the control is in a row above the panes, with a short
+  // shaft that ends above the card's first line; else from the control's side on which there is more room.
   const glm::vec2 center = control->center();
   const bool is_above = center.y < desk_.layout.center.origin.y;
   const bool is_left = center.x > 0.5F * desk_.ui.size().x;
@@ -161,7 +161,7 @@ void Lessons::draw_aim(std::optional<chart::Rect> control, bool is_there) {
   const glm::vec2 across(along.y, along.x);
   const glm::vec2 edge = is_above ? glm::vec2(center.x, high.y) : glm::vec2(is_left ? low.x : high.x, center.y);
   const glm::vec2 tip = glm::round(edge) + along * 2.0F, base = tip + along * kArrow * 0.6F;
-  list->AddLine(tip + along * kArrow * 0.5F, tip + along * kArrow * 1.5F, color, 3.0F);
+  list->AddLine(tip + along * kArrow * 0.5F, tip + along * kArrow * (is_above ? 0.8F : 1.5F), color, 3.0F);
   list->AddTriangleFilled(tip, base - across * kArrow * 0.4F, base + across * kArrow * 0.4F, color);
 }
 
