@@ -201,13 +201,13 @@ TEST_SUITE("gpu") {
     UiDriver& ui = asked.ui;
     const auto row = asked.standing().observed.wanted.get<std::vector<double>>();
     CHECK_FALSE(ui.sees("lesson.row.1.0"));
+    CHECK_FALSE(ui.sees("lesson.row.0.2"));  // the weight of a masked key isn't asked for
     ui.fill_in("lesson.row.0.0", fmt::format("{:.3f}", row[0]));
     ui.fill_in("lesson.row.0.1", "0,1");
     ui.click("lesson.check.0");
     CHECK(ui.sees("lesson.hint"));
     CHECK_FALSE(asked.is_done());
-    for (std::size_t i = 1; i < row.size(); ++i)
-      ui.fill_in(fmt::format("lesson.row.0.{}", i), fmt::format("{:.3f}", row[i]));
+    ui.fill_in("lesson.row.0.1", fmt::format("{:.3f}", row[1]));
     ui.click("lesson.check.0");
     CHECK_FALSE(asked.is_done());
     REQUIRE(ui.sees("lesson.row.1.0"));

@@ -150,7 +150,7 @@ void draw_explanation(const Question& question) {
 
 std::string text_of_number(double value) { return fmt::format("{:.4g}", value); }
 
-/// Writes rows of a stage's matrix that a row is computed from.
+/// Writes rows of a stage's matrix that a row is computed from, each in as many lines as the panel's width takes.
 void write_source(const Question& question, Stage stage, std::uint32_t first, std::uint32_t most) {
   constexpr std::uint32_t kMost = 8;
   Frame& frame = question.frame;
@@ -167,11 +167,18 @@ void write_source(const Question& question, Stage stage, std::uint32_t first, st
                         .columns = std::min(extent->columns, kMost)};
   const EngineTile* tile = frame.ask(query);
   if (!tile || tile->tile->values.size() != std::size_t{query.rows} * query.columns) return;
+  const std::string name(quantity(stage).symbol);
+  const float letter = text_width(frame.ui.fonts().mono_small, "0");
+  const auto letters = static_cast<std::uint32_t>(std::max(width_left() / letter, 0.0F));
+  const auto before = static_cast<std::uint32_t>(name.size() + 3);
+  const std::uint32_t in_line = std::max((std::max(letters, before) - before) / 8, 1U);
   std::string text;
   for (std::uint32_t row = 0; row < query.rows; ++row) {
-    text += fmt::format("{}{} {:<2}", row > 0 ? "\n" : "", quantity(stage).symbol, first + row);
+    text += fmt::format("{}{} {:<2}", row > 0 ? "\n" : "", name, first + row);
     for (std::uint32_t column = 0; column < query.columns; ++column) {
-      text += fmt::format("{:>7.4g}", tile->tile->values[std::size_t{row} * query.columns + column]);
+      const float value = tile->tile->values[std::size_t{row} * query.columns + column];
+      if (column > 0 && column % in_line == 0) text += fmt::format("\n{:{}}", "", before);
+      text += std::isinf(value) ? fmt::format(" {:>7}", question.words.masked) : fmt::format(" {:>7.4g}", value);
     }
   }
   write_text(frame.ui.fonts().mono_small, frame.ui.theme().text_dim, text);
@@ -193,7 +200,13 @@ void write_sources(const Question& question) {
   }
 }
 
-/// Draws a field for each number of a row. Those that were right stay; a later row comes once the earlier ones are right.
+/// Is it the weight of a key that the row may not see?
+bool is_masked(const Question& question, const json& wanted) {
+  return question.subject().quantity == QuantityId(Stage::Weights) && wanted == 0.0;
+}
+
+/// Draws a field for each number of a row, but for weights of masked keys. Those that were right stay; a later row comes
+/// once the earlier ones are right.
 void draw_row_by_hand(const Question& question) {
   Frame& frame = question.frame;
   const shell::Theme& theme = frame.ui.theme();
@@ -230,6 +243,10 @@ void draw_row_by_hand(const Question& question) {
                          : was_answered ? " \u2717"
                                         : ""));
     ImGui::SetCursorScreenPos(corner + glm::vec2(0.0F, name));
+    if (is_masked(question, wanted[i])) {
+      write_text(frame.ui.fonts().small, theme.text_dim, question.words.masked);
+      continue;
+    }
     ImGui::BeginDisabled(is_right);
     frame.ui.text_field(fmt::format("##row{}.{}", question.number, i).c_str(), fields[i],
                         {.width = kFieldWidth, .hint = "0.00", .limit = 32});
@@ -238,8 +255,8 @@ void draw_row_by_hand(const Question& question) {
   }
   if (!question.draw_check()) return;
   json answer = json::array();
-  for (const std::string& field : fields) {
-    const std::optional<double> value = typed_number(field);
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const std::optional<double> value = is_masked(question, wanted[i]) ? std::optional(0.0) : typed_number(fields[i]);
     answer.push_back(value ? json(*value) : json());
   }
   question.answer(std::move(answer));
