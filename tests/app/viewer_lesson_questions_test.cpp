@@ -210,6 +210,7 @@ TEST_SUITE("gpu") {
     ui.fill_in("lesson.row.0.1", fmt::format("{:.3f}", row[1]));
     ui.click("lesson.check.0");
     CHECK_FALSE(asked.is_done());
+    CHECK_FALSE(ui.sees("lesson.row.0.0"));
     REQUIRE(ui.sees("lesson.row.1.0"));
     const auto output = ui.window().lessons().standings()[1].observed.wanted.get<std::vector<double>>();
     for (std::size_t i = 0; i < output.size(); ++i) {

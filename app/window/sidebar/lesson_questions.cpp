@@ -200,13 +200,24 @@ void write_sources(const Question& question) {
   }
 }
 
+void write_right(const Question& question, const std::string& text) {
+  Frame& frame = question.frame;
+  draw_rich_text(frame, fmt::format("{} {}", kRight, text), frame.ui.fonts().strong, frame.ui.theme().accent);
+}
+
+void write_right_row(const Question& question) {
+  std::string text;
+  for (const json& number : question.standing().observed.wanted) text += text_of_number(number.get<double>()) + "  ";
+  write_right(question, fmt::format("{}: {}", quantity(question.subject().quantity).title, text));
+}
+
 /// Is it the weight of a key that the row may not see?
 bool is_masked(const Question& question, const json& wanted) {
   return question.subject().quantity == QuantityId(Stage::Weights) && wanted == 0.0;
 }
 
-/// Draws a field for each number of a row, but for weights of masked keys. Those that were right stay; a later row comes
-/// once the earlier ones are right.
+/// Draws a field for each number of a row, but for weights of masked keys. Those that were right stay; a later row takes the
+/// place of the earlier one's fields once that is right.
 void draw_row_by_hand(const Question& question) {
   Frame& frame = question.frame;
   const shell::Theme& theme = frame.ui.theme();
@@ -215,6 +226,7 @@ void draw_row_by_hand(const Question& question) {
     const bool is_row = question.player.card().done[i].subject.observation == question.subject().observation;
     if (is_row && !standings[i].observed.is_met) return;
   }
+  if (question.standing().observed.is_met) return write_right_row(question);
   const Quantity& of = quantity(question.subject().quantity);
   draw_rich_text(
       frame, fmt::format("**{}**, {}", of.title, fmt::format(fmt::runtime(question.words["row"]), *question.subject().row)),
@@ -264,11 +276,6 @@ void draw_row_by_hand(const Question& question) {
 
 void draw_nothing(const Question& /*question*/) {}
 
-void write_right(const Question& question, const std::string& text) {
-  Frame& frame = question.frame;
-  draw_rich_text(frame, fmt::format("{} {}", kRight, text), frame.ui.fonts().strong, frame.ui.theme().accent);
-}
-
 void write_right_choice(const Question& question) {
   const json& right = question.standing().observed.wanted;
   if (right.is_number_unsigned()) write_right(question, question.subject().choices.at(right.get<std::size_t>()));
@@ -295,12 +302,6 @@ void write_compared(const Question& question) {
   for (const std::string& paragraph : question.subject().answer) {
     draw_rich_text(question.frame, paragraph, ImGui::GetFont(), question.frame.ui.theme().text);
   }
-}
-
-void write_right_row(const Question& question) {
-  std::string text;
-  for (const json& number : question.standing().observed.wanted) text += text_of_number(number.get<double>()) + "  ";
-  write_right(question, fmt::format("{}: {}", quantity(question.subject().quantity).title, text));
 }
 
 /// How a kind of question is drawn: by its name in files, before and after the card is done.
@@ -344,6 +345,7 @@ void draw_question(const Question& question) {
   if (!question.standing().is_answered_wrong() || question.condition().hint.empty()) return;
   draw_rich_text(question.frame, question.condition().hint, ImGui::GetFont(), question.frame.ui.theme().warning);
   question.frame.mark("lesson.hint", last_item_rect());
+  if (!std::exchange(question.draft.has_hinted, true)) ImGui::SetScrollHereY(1.0F);  // it may be below what is shown
 }
 
 std::optional<double> typed_number(std::string text) {

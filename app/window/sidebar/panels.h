@@ -89,6 +89,7 @@ struct QuestionDraft {
   std::optional<std::size_t> focused = {};  ///< cell that has the keyboard
   std::optional<glm::vec2> last = {};       ///< place of the pointer that paints
   std::array<glm::vec2, 2> ends = {};       ///< of arrows
+  bool has_hinted = false;                  ///< the hint was scrolled to
   bool has_begun = false;                   ///< the arrows are where the file has them, or were moved
 };
 
