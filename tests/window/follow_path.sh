@@ -3,19 +3,21 @@
 # session then says. Usage: follow_path.sh PATH-OF-HEADLIGHT FILE.path; skipped where Xvfb, xdotool or openbox is missing.
 # HEADLIGHT_PATH_PICTURES: a folder that gets a picture after each step.
 #
-#   ACTION ARGUMENTS | PATTERN     PATTERN: an extended regular expression that the saved session, on one line, then matches;
-#                                  "! PATTERN": none does; no "|": the window need only live
+#   ACTION ARGUMENTS | PATTERN     PATTERN: an extended regular expression that the saved session, on one line, then matches: "{ …",
+#                                  once its run is there "computed { …"; or a second line "answered …", the last answer to a
+#                                  lesson; "! PATTERN": none does; no "|": the window need only live
 #   # …                            a comment; an empty line ends nothing
 #
 #   type TEXT           types it                      key KEY…            presses keys, as xdotool names them
 #   click X Y           at parts of width and height  double X Y          the same twice
 #   drag X Y X2 Y2      with the left button          point X Y           moves there
+#   scroll X Y N        the wheel there, N notches down
 #   command LABEL       from the palette              save                the session, for the first time
-#   start FLAGS         the program's, in the first line
+#   start FLAGS         the program's, in the first line; it runs in a folder of its own, of which results.json is read
 set -euo pipefail
 source "$(dirname "$0")/../support/display.sh"
 
-program=$1
+program=$(realpath "$1")
 path=$2
 open_display 1280x800 openbox
 export HEADLIGHT_VALIDATION=1
@@ -33,9 +35,11 @@ fail() {
   exit 1
 }
 
-# The saved state on one line; nothing before the first save.
+# The saved state on one line, after "computed" where its run is there, and the last answer on another; nothing before the
+# first of each.
 state() {
-  [ ! -f "$session" ] || tr -d '\n' <"$session" | tr -s ' ' | sed 's/.*"state": {/{/'
+  [ ! -f "$session" ] || tr -d '\n' <"$session" | tr -s ' ' | sed 's/.*"record": .*"state": {/computed {/; s/^{.*"state": {/{/'
+  [ ! -f "$folder/results.json" ] || tr -d '\n' <"$folder/results.json" | tr -s ' ' | sed 's/.*{ "answer": /\nanswered /'
 }
 
 # at X Y: the pixel at these parts of the window.
@@ -46,7 +50,7 @@ act() {
   shift
   case "$action" in
     start)
-      start_window "$@"
+      start_program env -C "$folder" LC_ALL=C "$program" view "$@"
       [ -n "$window" ] || fail "no window"
       xdotool windowactivate --sync "$window"
       xdotool windowsize --sync "$window" 1280 800
@@ -62,6 +66,7 @@ act() {
       xdotool mousemove --window "$window" $(at "$1" "$2") sleep 0.1 mousedown 1 sleep 0.1
       xdotool mousemove --window "$window" $(at "$3" "$4") sleep 0.1 mousemove_relative 1 1 sleep 0.1 mouseup 1
       ;;
+    scroll) xdotool mousemove --window "$window" $(at "$1" "$2") sleep 0.2 click --repeat "$3" --delay 60 5 ;;
     command)
       xdotool key ctrl+p
       sleep 0.5
