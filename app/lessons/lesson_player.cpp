@@ -252,24 +252,23 @@ Aim LessonPlayer::aim() const {
           .is_nameless = card().is_nameless && !is_card_done_};
 }
 
-std::string LessonPlayer::departure(const State& state) const {
+std::string LessonPlayer::departure(const State& state, const LessonWords& words) const {
   const RunInputs now = run_inputs(state), &opened = opened_inputs_;
   std::vector<std::string> reasons;
   for (const SettingGroup* group : setting_groups()) {
     if (!group->add) continue;
-    const std::string words = group->words(now.settings), card = group->words(opened.settings);
-    const char* const what = words.empty() ? "is off" : card.empty() ? "is on" : "draws other numbers than the card's";
-    if (words != card) reasons.push_back(fmt::format("{} {}", group->name, what));
+    const std::string shown = group->words(now.settings), card = group->words(opened.settings);
+    const char* const what = shown.empty() ? words["is_off"] : card.empty() ? words["is_on"] : words["draws_others"];
+    if (shown != card) reasons.push_back(fmt::format(fmt::runtime(what), group->name));
   }
   const std::pair<bool, const char*> parts[] = {
-      {!(now.source == opened.source), "the model or its text isn't the card's any more"},
-      {!(now.masks == opened.masks), "the mask isn't the card's any more"},
-      {now.gains != opened.gains || now.patterns != opened.patterns || now.changes != opened.changes,
-       "heads or activations were changed"}};
+      {!(now.source == opened.source), words["other_source"]},
+      {!(now.masks == opened.masks), words["other_mask"]},
+      {now.gains != opened.gains || now.patterns != opened.patterns || now.changes != opened.changes, words["other_heads"]}};
   for (const auto& [applies, reason] : parts) {
     if (applies) reasons.emplace_back(reason);
   }
-  return fmt::format("{}", fmt::join(reasons, ", and "));
+  return fmt::format("{}", fmt::join(reasons, words["and_also"]));
 }
 
 bool LessonPlayer::explains_indices() const {

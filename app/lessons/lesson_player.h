@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "app/lessons/lesson_list.h"
+#include "app/lessons/lesson_words.h"
 #include "app/lessons/observation.h"
 #include "app/lessons/results.h"
 #include "app/state/settings.h"
@@ -57,7 +58,7 @@ class LessonPlayer {
   Aim aim() const;
   /// Returns why the state computes something else than the card has opened, as a sentence's end: "dropout is on". Empty
   /// where it computes the same, so that printed numbers are of the same model, mask and text.
-  std::string departure(const State& state) const;
+  std::string departure(const State& state, const LessonWords& words = LessonWords()) const;
   /// Returns the seed of the card's try, by which its options are shuffled.
   std::uint32_t seed() const;
   /// How often the card was right in a row, where it must be several times.

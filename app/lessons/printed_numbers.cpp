@@ -35,25 +35,19 @@ bool agree(const PrintedNumbers& numbers, std::span<const float> computed) {
   return farthest_number(numbers, computed).difference <= numbers.tolerance();
 }
 
-std::string verdict_of(const PrintedNumbers& numbers, std::span<const float> computed, std::string_view departure) {
+std::string verdict_of(const PrintedNumbers& numbers, std::span<const float> computed, std::string_view departure,
+                       const LessonWords& words) {
   const auto [index, difference] = farthest_number(numbers, computed);
   if (difference <= numbers.tolerance()) {
     const bool is_rounding = !numbers.within && difference > 0.5 * std::pow(10.0, -numbers.decimals);
-    return fmt::format(
-        "\u2713 The printed numbers and Headlight's agree: the largest difference is {:.1e}, printed were {} "
-        "decimals.{}",
-        difference, numbers.decimals, is_rounding ? " This device computes in float32, which has some seven digits." : "");
+    return fmt::format(fmt::runtime(words["numbers_agree"]), difference, numbers.decimals) +
+           (is_rounding ? words["float32"] : "");
   }
-  if (!departure.empty()) {
-    return fmt::format("The printed numbers and Headlight's differ by {:.3g}: {}. Again opens the card as it was.",
-                       difference, departure);
-  }
+  if (!departure.empty()) return fmt::format(fmt::runtime(words["numbers_differ"]), difference, departure);
   const auto columns = std::size_t{numbers.query.columns};
-  return fmt::format(
-      "Row {}, column {}: printed is {:.{}f}, computed is {:.{}f}. The run is the card's, so the printed number "
-      "is of something else.",
-      numbers.query.row + index / columns, numbers.query.column + index % columns, numbers.values[index], numbers.decimals,
-      computed[index], numbers.decimals);
+  return fmt::format(fmt::runtime(words["number_differs"]), numbers.query.row + index / columns,
+                     numbers.query.column + index % columns, numbers.values[index], numbers.decimals, computed[index],
+                     numbers.decimals);
 }
 
 }  // namespace headlight::app

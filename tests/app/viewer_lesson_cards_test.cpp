@@ -113,6 +113,8 @@ TEST_SUITE("gpu") {
     CHECK(verdict().find(": dropout is on. Again opens the card as it was.") != std::string::npos);
     ui.press(Key::C);
     CHECK(departure() == "dropout is on, and the mask isn't the card's any more");
+    CHECK(ui.window().lessons().departure(ui.state(), LessonWords{"de"}) ==
+          "dropout ist an, und die Maske ist nicht mehr die der Karte");
     ui.click("lesson.again");
     CHECK(departure().empty());
     CHECK(ui.sees("lesson.numbers.agree"));

@@ -80,11 +80,9 @@ void draw_both(Frame& frame, const PrintedNumbers& numbers, std::span<const floa
 
 }  // namespace
 
-void draw_lesson_numbers(Frame& frame, const PrintedNumbers& numbers, std::string_view departure) {
+void draw_lesson_numbers(Frame& frame, const PrintedNumbers& numbers, std::string_view departure, const LessonWords& words) {
   if (const inference::NotebookEdits& edits = notebook_edits(frame.state.source); !edits.is_empty()) {
-    draw_line(frame,
-              fmt::format("The printed numbers are not compared: the notebook was changed ({}).",
-                          fmt::join(inference::words_of(edits), " \u00B7 ")),
+    draw_line(frame, fmt::format(fmt::runtime(words["not_compared"]), fmt::join(inference::words_of(edits), " \u00B7 ")),
               frame.ui.theme().text_dim);
     frame.mark("lesson.numbers.changed", last_item_rect());
     return;
@@ -97,16 +95,14 @@ void draw_lesson_numbers(Frame& frame, const PrintedNumbers& numbers, std::strin
   if (tile) computed = tile->values;
   if (tile) {
     const bool agrees = agree(numbers, computed);
-    draw_line(frame, verdict_of(numbers, computed, departure), agrees ? theme.accent : theme.warning);
+    draw_line(frame, verdict_of(numbers, computed, departure, words), agrees ? theme.accent : theme.warning);
     frame.mark(agrees ? "lesson.numbers.agree" : "lesson.numbers.differ", last_item_rect());
   } else {
-    draw_line(frame,
-              is_there ? "Headlight computes them\u2026" : "What is on screen has no such numbers: see the card again.",
-              theme.text_dim);
+    draw_line(frame, is_there ? words["computing"] : words["no_numbers"], theme.text_dim);
   }
   // The numbers come after the verdict, which a low panel shows without scrolling.
   if (numbers.query.columns > kMaxShown || numbers.query.rows > kMaxShown) return;
-  draw_line(frame, fmt::format("Printed by {}{}", numbers.source, tile ? ", and below it computed here" : ""),
+  draw_line(frame, fmt::format(fmt::runtime(tile ? words["printed_below"] : words["printed"]), numbers.source),
             theme.text_dim);
   draw_both(frame, numbers, computed);
 }

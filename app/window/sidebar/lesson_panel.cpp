@@ -208,7 +208,7 @@ void draw_card(const LessonDrawing& drawing) {
   }
   // The printed numbers would answer the card's questions.
   if (card.numbers && (is_done || !card.conceals)) {
-    draw_lesson_numbers(frame, *card.numbers, player.departure(frame.state));
+    draw_lesson_numbers(frame, *card.numbers, player.departure(frame.state, words), words);
   }
 }
 

@@ -116,6 +116,11 @@ void draw_order(const Question& question) {
   if (question.draw_check()) question.answer(order);
 }
 
+/// Scrolls to what was drawn last, the first time: it may be below what is shown.
+void scroll_once(QuestionDraft& draft) {
+  if (!std::exchange(draft.has_scrolled, true)) ImGui::SetScrollHereY(1.0F);
+}
+
 void draw_explanation(const Question& question) {
   constexpr std::size_t kLetters = 20;
   Frame& frame = question.frame;
@@ -146,6 +151,7 @@ void draw_explanation(const Question& question) {
       question.answer({{"text", draft.text}, {"mark", i}});
     }
   }
+  scroll_once(draft);
 }
 
 std::string text_of_number(double value) { return fmt::format("{:.4g}", value); }
@@ -178,7 +184,7 @@ void write_source(const Question& question, Stage stage, std::uint32_t first, st
     for (std::uint32_t column = 0; column < query.columns; ++column) {
       const float value = tile->tile->values[std::size_t{row} * query.columns + column];
       if (column > 0 && column % in_line == 0) text += fmt::format("\n{:{}}", "", before);
-      text += std::isinf(value) ? fmt::format(" {:>7}", question.words.masked) : fmt::format(" {:>7.4g}", value);
+      text += std::isinf(value) ? fmt::format(" {:>7}", question.words["masked"]) : fmt::format(" {:>7.4g}", value);
     }
   }
   write_text(frame.ui.fonts().mono_small, frame.ui.theme().text_dim, text);
@@ -256,7 +262,7 @@ void draw_row_by_hand(const Question& question) {
                                         : ""));
     ImGui::SetCursorScreenPos(corner + glm::vec2(0.0F, name));
     if (is_masked(question, wanted[i])) {
-      write_text(frame.ui.fonts().small, theme.text_dim, question.words.masked);
+      write_text(frame.ui.fonts().small, theme.text_dim, question.words["masked"]);
       continue;
     }
     ImGui::BeginDisabled(is_right);
@@ -345,7 +351,7 @@ void draw_question(const Question& question) {
   if (!question.standing().is_answered_wrong() || question.condition().hint.empty()) return;
   draw_rich_text(question.frame, question.condition().hint, ImGui::GetFont(), question.frame.ui.theme().warning);
   question.frame.mark("lesson.hint", last_item_rect());
-  if (!std::exchange(question.draft.has_hinted, true)) ImGui::SetScrollHereY(1.0F);  // it may be below what is shown
+  scroll_once(question.draft);
 }
 
 std::optional<double> typed_number(std::string text) {

@@ -89,7 +89,7 @@ struct QuestionDraft {
   std::optional<std::size_t> focused = {};  ///< cell that has the keyboard
   std::optional<glm::vec2> last = {};       ///< place of the pointer that paints
   std::array<glm::vec2, 2> ends = {};       ///< of arrows
-  bool has_hinted = false;                  ///< the hint was scrolled to
+  bool has_scrolled = false;                ///< to what came after an answer
   bool has_begun = false;                   ///< the arrows are where the file has them, or were moved
 };
 
@@ -110,6 +110,6 @@ LessonChoice draw_lesson_panel(Frame& frame, const LessonPlayer& player, const L
 /// Draws whether the printed numbers agree with the run's, and both tables, row below row: each row as it was printed and as
 /// it is computed, where digits that differ are coloured. `departure`: why the run isn't the card's, as LessonPlayer has it;
 /// empty: it is, so that a number that differs is the file's.
-void draw_lesson_numbers(Frame& frame, const PrintedNumbers& numbers, std::string_view departure);
+void draw_lesson_numbers(Frame& frame, const PrintedNumbers& numbers, std::string_view departure, const LessonWords& words);
 
 }  // namespace headlight::app
