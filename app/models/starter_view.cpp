@@ -11,10 +11,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::array kStarterViews = {&kCaptionsStarter, &kTranslatorStarter};
+constexpr std::array kStarterViews = {&kCaptionsStarter, &kTranslatorStarter, &kCopyStarter};
+
+/// Returns the bundled model, or step of a training, that the path's last names are those of.
+std::optional<fs::path> bundled_like(const fs::path& path) {
+  if (std::optional<fs::path> model = find_bundled_model(utf8(path.filename()))) return model;
+  return find_bundled_model(utf8(path.parent_path().filename() / path.filename()));
+}
 
 bool is_bundled(const fs::path& path, std::string_view name) {
-  if (path.filename() != name) return false;
+  if (path.filename() != fs::path(name).filename()) return false;
   const std::optional<fs::path> bundled = find_bundled_model(name);
   std::error_code failure;
   return bundled && fs::equivalent(path, *bundled, failure);
@@ -24,12 +30,7 @@ bool is_bundled(const fs::path& path, std::string_view name) {
 std::string path_now(const std::string& path) {
   std::error_code failure;
   if (fs::exists(path, failure)) return path;
-  const std::string name = utf8(fs::path(path).filename());
-  for (const StarterView* starter : kStarterViews) {
-    if (starter->model != name) continue;
-    const std::optional<fs::path> bundled = find_bundled_model(name);
-    return bundled ? bundled->string() : path;
-  }
+  if (const std::optional<fs::path> bundled = bundled_like(path)) return bundled->string();
   try {  // a name as on the Hugging Face hub, whose cache may have the model
     return utf8(fs::absolute(inference::find_model(path)).lexically_normal());
   } catch (const Error&) {  // opening it says what is missing
@@ -103,7 +104,7 @@ std::optional<fs::path> find_bundled_model(std::string_view name) {
 std::string named_model(const std::string& name) {
   std::error_code failure;
   if (name.empty() || fs::exists(name, failure)) return name;
-  const std::optional<fs::path> bundled = find_bundled_model(utf8(fs::path(name).filename()));
+  const std::optional<fs::path> bundled = bundled_like(name);
   return bundled ? bundled->string() : name;
 }
 

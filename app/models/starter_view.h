@@ -13,7 +13,8 @@ inline constexpr const char* kTranslator = "multi30k-de-en";
 /// a link to assets/.
 std::filesystem::path shared_folder();
 
-/// Returns the bundled model of this name; nullopt where this installation lacks it.
+/// Returns the bundled model of this name, of a training the step: "copy-training/checkpoint-40"; nullopt where this
+/// installation lacks it.
 std::optional<std::filesystem::path> find_bundled_model(std::string_view name);
 
 /// Resolves --model: a bundled model's folder where `name` is its name and not a file's, else `name` itself
@@ -51,6 +52,13 @@ inline constexpr StarterView kTranslatorStarter = {
     .trained_on = "captions of photos",
     .block = {.kind = model::BlockKind::Cross, .layer = {2}},
     .head = 6};
+
+/// The copy task's training: the last of its steps, and the head that finds what followed a word's earlier occurrence.
+inline constexpr StarterView kCopyStarter = {.model = "copy-training/checkpoint-1000",
+                                             .text = "cat moon tree bell road fish lamp cat moon tree bell road fish lamp",
+                                             .trained_on = "words that repeat",
+                                             .block = {.kind = model::BlockKind::EncoderSelf, .layer = {1}},
+                                             .head = 1};
 
 /// Returns the starter view of a bundled model; nullptr for any other model.
 const StarterView* find_starter_view(const inference::LanguageModel& model);

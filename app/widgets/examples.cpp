@@ -44,6 +44,23 @@ std::string folder_of_model(const State& state) { return utf8(std::filesystem::p
 
 }  // namespace
 
+bool has_copy_training() {
+  static const bool kIsThere = find_bundled_model(kCopyStarter.model).has_value();
+  return kIsThere;
+}
+
+void show_copy_training(State& state) {
+  const std::optional<std::filesystem::path> path = find_bundled_model(kCopyStarter.model);
+  if (!path) return;
+  attention::MaskSet masks;
+  masks[kCopyStarter.block.kind].rule.causal = true;
+  select_model(state, path->string(), masks);
+  show_example(state, {.title = "", .text = kCopyStarter.text.data(), .key_text = nullptr});
+  state.selection = {};
+  state.selection.block = kCopyStarter.block;
+  state.selection.head = kCopyStarter.head;
+}
+
 std::span<const Example> examples() { return kExamples; }
 
 std::span<const Example> examples_of(std::string_view folder) {

@@ -17,6 +17,11 @@ std::span<const Example> examples();
 /// Returns the examples for the bundled model in a folder of this name; none for other folders.
 std::span<const Example> examples_of(std::string_view folder);
 
+/// Does this installation have the copy task's training?
+bool has_copy_training();
+/// Shows the last step of it, on a text that it continues, with the head that does.
+void show_copy_training(State& state);
+
 /// Returns the examples for what the state shows: the playground's, a bundled model's, or none.
 std::span<const Example> examples_for(const State& state);
 /// Two texts that differ in a word, and what a bundled model says next after each.

@@ -304,7 +304,8 @@ void Steps::draw_scalars(Frame& frame, std::optional<std::int64_t> step) {
          .shown = step},
         {half, kCurveHeight});
     if (!events.is_clicked || !step) continue;
-    desk_.post([this, at = steps[*events.hovered_step]] { show(nearest_step(adopted_->steps, at)); });
+    if (const auto nearest = room_.series().nearest(steps[*events.hovered_step]))
+      desk_.post([this, place = *nearest] { show(place); });
   }
 }
 

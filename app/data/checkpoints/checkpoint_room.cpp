@@ -92,6 +92,7 @@ std::size_t CheckpointRoom::measured() const {
 }
 
 std::string CheckpointRoom::failure() const {
+  if (!series_->trouble.empty()) return series_->trouble;
   std::size_t count = 0;
   std::string first;
   for (std::size_t i = 0; i < series_->steps.size(); ++i) {

@@ -35,7 +35,7 @@ class CheckpointRoom {
   /// Null: not yet.
   const StepNumbers* numbers(std::size_t step) const;
   std::size_t measured() const;
-  /// "1 of 5 steps couldn’t be measured: checkpoint-10: …"; empty: none failed so far.
+  /// "1 of 5 steps couldn’t be measured: checkpoint-10: …", or the series' trouble; empty: there is none so far.
   std::string failure() const;
   bool is_measuring() const { return measured_.is_busy(); }
   bool is_paused = false;

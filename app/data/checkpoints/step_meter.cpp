@@ -12,12 +12,15 @@ Task<StepNumbers> numbers_of_step(const StepQuestion& question, const AnalysisSu
   const HeadMetricsQuestion metrics{.kind = question.kind, .batch = question.batch};
   HeadMetricsFound found = co_await analyse(metrics, run);
   numbers.heads = std::move(found.heads);
-  const bool predicts = run.model && run.model->description.is_causal && run.has_logits && !run.input->target;
-  const attention::KeyRange line = real_tokens(run.input->source, question.batch, run.input->source.length);
+  const bool is_pair = run.input->target.has_value();
+  const bool predicts = run.model && run.has_logits && (is_pair || run.model->description.is_causal);
+  const model::TokenBatch& tokens = is_pair ? *run.input->target : run.input->source;
+  const attention::KeyRange line = real_tokens(tokens, question.batch, tokens.length);
   if (!predicts || line.end - line.begin < 2) co_return numbers;
   const TokenLossesQuestion of_tokens{.batch = question.batch};
   const TokenLosses told = co_await analyse(of_tokens, run);
   numbers.loss = mean_loss(told.losses);
+  if (is_pair) co_return numbers;
   if (const auto score = in_context_score(told.losses)) numbers.in_context = score->score;
   co_return numbers;
 }

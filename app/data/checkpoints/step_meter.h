@@ -23,7 +23,8 @@ struct StepQuestion {
 /// The numbers of one step.
 struct StepNumbers {
   std::map<HeadRef, evaluation::HeadMetrics> heads = {};
-  std::optional<double> loss = {};  ///< mean over the line's tokens of −ln p(token | tokens before it), nats; none: no LM
+  /// Mean over the line's tokens, of a pair its target's, of −ln p(token | tokens before it), nats; none: no LM.
+  std::optional<double> loss = {};
   std::optional<double> in_context = {};  ///< in_context_score() of the line
   std::string error = {};                 ///< one line: why there are none
 };

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdlib>
 #include <map>
 #include <system_error>
 
 #include <nlohmann/json.hpp>
 
+#include "app/data/checkpoints/trainer_state.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "model/hub_cache.h"
@@ -72,7 +74,31 @@ std::vector<Found> in_folder(const fs::path& folder) {
   return found;
 }
 
+/// Reads what was logged up to the last step that has a log.
+void read_log(StepSeries& series) {
+  std::error_code ignored;
+  for (auto step = series.steps.rbegin(); step != series.steps.rend(); ++step) {
+    const fs::path file = fs::path(step->path) / kTrainerState;
+    if (!fs::exists(file, ignored)) continue;
+    try {
+      series.scalars = read_trainer_state(file);
+    } catch (const std::exception& error) {
+      series.trouble = one_line(error.what());
+    }
+    return;
+  }
+}
+
 }  // namespace
+
+std::optional<std::size_t> StepSeries::nearest(std::int64_t step) const {
+  std::optional<std::size_t> nearest;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const auto distance = [&](std::size_t place) { return std::abs(*steps[place].step - step); };
+    if (steps[i].step && (!nearest || distance(i) < distance(*nearest))) nearest = i;
+  }
+  return nearest;
+}
 
 std::optional<std::size_t> StepSeries::find(const std::string& path) const {
   const auto found = std::ranges::find(steps, path, &SeriesStep::path);
@@ -130,6 +156,7 @@ StepSeries find_checkpoints(const fs::path& model) {
     series.steps.assign(series.steps.begin() + static_cast<std::ptrdiff_t>(last - kMaxSeriesSteps),
                         series.steps.begin() + static_cast<std::ptrdiff_t>(last));
   }
+  read_log(series);
   return series;
 }
 

@@ -25,12 +25,14 @@ struct SeriesStep {
 struct StepSeries {
   bool is_of_captures = false;
   std::vector<SeriesStep> steps = {};  ///< ascending
-  ScalarCurves scalars = {};           ///< that a program logged
-  std::string trouble = {};            ///< one line: why checkpoints couldn't be looked for; empty: they were
+  ScalarCurves scalars = {};           ///< that a program logged, or transformers' Trainer (trainer_state.h)
+  std::string trouble = {};            ///< one line: why checkpoints couldn't be looked for, or what was logged not be read
   std::size_t left_out = 0;            ///< of the steps that were found: there are more than kMaxSeriesSteps
 
   bool operator==(const StepSeries&) const = default;
   std::optional<std::size_t> find(const std::string& path) const;
+  /// Returns the place of the step nearest to this number; none: no step has one.
+  std::optional<std::size_t> nearest(std::int64_t step) const;
 };
 inline constexpr std::size_t kMaxSeriesSteps = 1'000;
 
@@ -40,8 +42,9 @@ std::optional<std::int64_t> step_in_name(std::string_view name);
 
 /// The checkpoints of the training that a model is of: the snapshots of a repository of Hugging Face's cache by the names of
 /// their branches and tags; else the folders beside it, or in it, that hold a model of the same configuration and whose
-/// names have such a number, and the folder around them where it holds a model too. Empty: there are less than two. Throws
-/// Error in one line where that folder can't be listed. Reads a small file of each folder; not for the window's thread.
+/// names have such a number, and the folder around them where it holds a model too, with what the last one's
+/// trainer_state.json logs. Empty: there are less than two. Throws Error in one line where that folder can't be listed.
+/// Reads a small file of each folder; not for the window's thread.
 StepSeries find_checkpoints(const std::filesystem::path& model);
 
 /// The same choices of another step of the series.

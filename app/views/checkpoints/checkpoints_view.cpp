@@ -1,10 +1,12 @@
 #include "app/data/checkpoints/checkpoint_room.h"
 #include "app/engine/analyses/head_metric_text.h"
 #include "app/engine/analyses/token_losses.h"
+#include "app/engine/translation.h"
 #include "app/shapes/table.h"
 #include "app/state/checkpoints_settings.h"
 #include "app/views/view.h"
 #include "app/widgets/controls.h"
+#include "app/widgets/examples.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/shown_tile.h"
@@ -80,6 +82,12 @@ class CheckpointsView final : public ViewPanel {
                 "cache with several revisions, or a .zip of saved steps; or send steps from Python with "
                 "headlight.connect().");
       go_below_note();
+      if (has_copy_training()) {
+        if (draw_first_button(frame, "checkpoints.copy_training", "Open the copy task\u2019s training",
+                              "19 steps of two layers that learn to repeat words, which come along."))
+          show_copy_training(frame.state);
+        ImGui::SameLine();
+      }
       if (draw_button(frame, "checkpoints.open_model", "Open a model\u2026",
                       "A checkpoint's folder, or a model of several revisions."))
         frame.start_command("file.open_model");
@@ -168,8 +176,13 @@ class CheckpointsView final : public ViewPanel {
   }
 
   static void measure(Frame& frame, std::size_t shown) {
+    RunInputs inputs = *frame.result.inputs;
+    if (frame.result.translated) {  // every step is asked about the translation on screen, not about its own
+      if (!frame.result.translated->is_done || inputs != run_inputs(frame.state)) return;
+      inputs = inputs_on_screen(frame.state, frame.result);
+    }
     frame.checkpoints->measure(
-        {.inputs = *frame.result.inputs, .kind = frame.state.selection.block.kind, .batch = frame.state.selection.batch},
+        {.inputs = std::move(inputs), .kind = frame.state.selection.block.kind, .batch = frame.state.selection.batch},
         shown);
   }
 
@@ -199,8 +212,9 @@ class CheckpointsView final : public ViewPanel {
     constexpr float kSmallWidth = 210.0F, kSmallHeight = 120.0F, kLargeShare = 0.62F, kLargeHeight = 170.0F;
     const glm::vec2 room = region_left();
     const std::optional<std::int64_t> step = shown ? frame.checkpoints->series().steps[*shown].step : std::nullopt;
-    const bool has_large = !curves_.steps.empty();
-    if (has_large && !curves_.heads.empty() && std::ranges::none_of(curves_.head_values, has_values)) {
+    const bool has_no_value = !curves_.heads.empty() && std::ranges::none_of(curves_.head_values, has_values);
+    const bool has_large = !curves_.steps.empty() && !has_no_value;
+    if (has_no_value) {
       const std::string_view metric = evaluation::metric_name(metric_);
       write_note(frame, fmt::format("No head has a value of \u201C{}\u201D in this text: choose another metric.", metric),
                  frame.ui.theme().warning, "checkpoints.no_value");
@@ -230,8 +244,16 @@ class CheckpointsView final : public ViewPanel {
       if (events.is_clicked) go_to(frame, steps[*events.hovered_step]);
     };
     const std::size_t tokens = frame.result.input ? frame.result.input->source.length : 0;
-    draw("checkpoints.loss", "mean loss of the text (nats)", curves_.steps, curves_.loss,
+    const bool is_pair = frame.result.input && frame.result.input->target;
+    draw("checkpoints.loss", is_pair ? "mean loss of the target (nats)" : "mean loss of the text (nats)", curves_.steps,
+         curves_.loss,
          "What the text costs the model: \u2212ln of each token\u2019s probability, in nats (1 nat is 1.44 bits).");
+    if (is_pair) {
+      std::vector<double> perplexity = curves_.loss;
+      for (double& loss : perplexity) loss = std::exp(loss);
+      draw("checkpoints.perplexity", "perplexity of the target", curves_.steps, perplexity,
+           "e to the power of the mean loss: among as many equally likely tokens would it choose.");
+    }
     draw("checkpoints.in_context", fmt::format("in-context: {}", in_context_words(tokens)), curves_.steps,
          curves_.in_context,
          "The loss of late tokens less that of early ones: below 0, the model learns from what it has read.");
@@ -291,11 +313,8 @@ class CheckpointsView final : public ViewPanel {
   }
 
   /// Goes to the nearest step that can be shown.
-  void go_to(Frame& frame, std::int64_t step) const {
-    if (curves_.steps.empty()) return;
-    const auto distance = [&](std::int64_t other) { return std::abs(other - step); };
-    const auto nearest = std::ranges::min_element(curves_.steps, {}, distance);
-    frame.checkpoints->show(curves_.places[static_cast<std::size_t>(nearest - curves_.steps.begin())]);
+  static void go_to(Frame& frame, std::int64_t step) {
+    if (const auto place = frame.checkpoints->series().nearest(step)) frame.checkpoints->show(*place);
     frame.ui.request_redraw(2);
   }
 
