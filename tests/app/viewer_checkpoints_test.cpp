@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 
 #include "app/data/checkpoints/checkpoint_room.h"
+#include "app/data/checkpoints/trainer_state.h"
+#include "app/models/starter_view.h"
 #include "app/ui_driver.h"
 #include "app/widgets/step_plot.h"
 #include "support/retrained_model.h"
@@ -61,6 +63,57 @@ TEST_SUITE("cpu") {
     CHECK(series.find(training.at(50)) == 1);
     CHECK(find_checkpoints(training.at(7)).steps.empty());
     CHECK(find_checkpoints(training.folder.path() / "nothing").steps.empty());
+  }
+
+  TEST_CASE("what a Trainer logged comes with its checkpoints, without times") {
+    const Training training;
+    const fs::path file = fs::path(training.at(1000)) / kTrainerState;
+    write_file_atomically(file, std::string(R"({"global_step": 1000, "log_history": [
+      {"step": 10, "epoch": 0.1, "loss": 2.5, "learning_rate": 1e-3},
+      {"step": 10, "eval_loss": 2.25, "eval_accuracy": 0.5, "eval_runtime": 3.0, "eval_samples_per_second": 9},
+      {"step": 20, "loss": 2, "note": "text", "list": [1]}, {"step": 1000, "train_runtime": 60, "total_flos": 1e12}]})"));
+    const ScalarCurves& logged = find_checkpoints(training.at(0)).scalars;
+    CHECK(logged == ScalarCurves{{"eval_accuracy", {{10, 0.5}}},
+                                 {"eval_loss", {{10, 2.25}}},
+                                 {"learning_rate", {{10, 1e-3}}},
+                                 {"loss", {{10, 2.5}, {20, 2.0}}}});
+  }
+
+  TEST_CASE("what isn't a Trainer's log is refused in one line, and the checkpoints are shown all the same") {
+    const Training training;
+    const fs::path file = fs::path(training.at(1000)) / kTrainerState;
+    std::string many;
+    for (int i = 0; i < 65; ++i) many += fmt::format(R"(, "n{}": {})", i, i);
+    for (const auto& [text, says] : std::vector<std::pair<std::string, std::string>>{
+             {"{", "not JSON"},
+             {"[]", "has no list log_history"},
+             {R"({"log_history": {}})", "has no list log_history"},
+             {R"({"log_history": [3]})", "log_history[0]: expected an object with a step from 0 to 2^53, found 3"},
+             {R"({"log_history": [{"loss": 1}]})", "log_history[0]: expected an object with a step"},
+             {R"({"log_history": [{"step": -1}]})", "log_history[0]: expected an object with a step"},
+             {R"({"log_history": [{"step": 1.5}]})", "log_history[0]: expected an object with a step"},
+             {R"({"log_history": [{"step": 9007199254740993}]})", "log_history[0]: expected an object with a step"},
+             {R"({"log_history": [{"step": 1}, {"step": 1, "\u0000": 1}]})", "log_history[1]: scalars: a name has 1 to 100"},
+             {R"({"log_history": [{"step": 1)" + many + "}]}", "log_history[0]: scalars: expected an object of at most 64"},
+             {R"({"log_history": [{"step": 1, "loss": NaN}]})", "not JSON"}}) {
+      CAPTURE(text);
+      write_file_atomically(file, text);
+      const StepSeries series = find_checkpoints(training.at(0));
+      CHECK(series.steps.size() == 3);
+      CHECK(series.scalars.empty());
+      CHECK(series.trouble.find(file.string()) != std::string::npos);
+      CHECK(series.trouble.find(says) != std::string::npos);
+      CHECK(series.trouble.find('\n') == std::string::npos);
+    }
+  }
+
+  TEST_CASE("the nearest step of a series has a number") {
+    StepSeries series;
+    CHECK_FALSE(series.nearest(3));
+    series.steps = {{.step = 0}, {.step = 10}, {.step = 30}, {.name = "main"}};
+    CHECK(series.nearest(19) == 1);
+    CHECK(series.nearest(21) == 2);
+    CHECK(series.nearest(5000) == 2);
   }
 
   TEST_CASE("adapters of one model are checkpoints too") {
@@ -193,6 +246,58 @@ TEST_SUITE("gpu") {
     CHECK(model_path(ui.state().source) == training.at(50));
     CHECK(room.measured() == 3);  // the same question: nothing is measured again
     CHECK(ui.sees("checkpoints.heads"));
+  }
+
+  TEST_CASE("an empty view opens the copy task's training, whose loss and accuracy are curves by step") {
+    UiDriver ui(with_text("the cat sat"));
+    ui.show("checkpoints");
+    ui.settle();
+    REQUIRE(ui.sees("checkpoints.copy_training"));
+    check_tips(ui);
+    ui.click("checkpoints.copy_training");
+    ui.settle();
+    CHECK(model_path(ui.state().source) == find_bundled_model(kCopyStarter.model)->string());
+    const CheckpointRoom& room = ui.window().checkpoints();
+    REQUIRE(room.series().steps.size() == 19);
+    CHECK(room.failure() == "");
+    REQUIRE(room.measured() == 19);
+    for (const char* curve : {"eval_loss", "eval_accuracy"}) {
+      CAPTURE(curve);
+      CHECK(ui.sees(fmt::format("checkpoints.scalar.{}", curve)));
+      CHECK(room.series().scalars.at(curve).back().first == 1000);
+    }
+    CHECK(room.series().scalars.at("eval_accuracy").front().second < 0.05);
+    CHECK(room.series().scalars.at("eval_accuracy").back().second > 0.99);
+    // The head that is shown finds nothing at the first step, and nearly always what it looks for at the last.
+    const auto induction = [&](std::size_t step) {
+      return room.numbers(step)->heads.at(ui.state().selection.head_ref()).value(evaluation::HeadMetric::Induction).value();
+    };
+    CHECK(induction(0) < 0.2);
+    CHECK(induction(18) > 0.9);
+    ui.click("checkpoints.scalar.eval_loss.0");
+    ui.settle();
+    CHECK(model_path(ui.state().source).ends_with("copy-training/checkpoint-0"));
+  }
+
+  TEST_CASE("a translator's steps have the loss and the perplexity of the pair on screen") {
+    const TemporaryDirectory folder;
+    test::copy_of_golden("marian", folder.path() / "checkpoint-1");
+    test::retrained(test::copy_of_golden("marian", folder.path() / "checkpoint-2"));
+    UiDriver ui;
+    ui.window().open_model((folder.path() / "checkpoint-1").string());
+    ui.settle();
+    ui.show("checkpoints");
+    ui.settle();
+    const CheckpointRoom& room = ui.window().checkpoints();
+    REQUIRE(room.measured() == 2);
+    CHECK(room.failure() == "");
+    REQUIRE(room.numbers(0)->loss);
+    REQUIRE(room.numbers(1)->loss);
+    CHECK(*room.numbers(0)->loss != *room.numbers(1)->loss);
+    CHECK_FALSE(room.numbers(0)->in_context);
+    CHECK(ui.sees("checkpoints.loss"));
+    CHECK(ui.sees("checkpoints.perplexity"));
+    check_tips(ui);
   }
 
   TEST_CASE("a metric that no head has a value of is a sentence in place of the axes") {

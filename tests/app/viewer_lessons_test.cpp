@@ -30,6 +30,15 @@ Deed presses(Key key, int times = 1) {
     for (int i = 0; i < times; ++i) ui.press(key);
   };
 }
+/// Shows later steps of a training.
+Deed goes_on_by(int steps) {
+  return [steps](UiDriver& ui) {
+    for (int i = 0; i < steps; ++i) {
+      ui.press(Key::PageDown, kControl);
+      ui.settle();
+    }
+  };
+}
 Deed clicks(const std::string& name) {
   return [name](UiDriver& ui) { ui.click(name); };
 }
@@ -102,6 +111,7 @@ const std::map<std::string, std::map<std::size_t, Play>>& plays() {
       {"induction", {{6, {knocks_out(0, 5), knocks_out(0, 4)}}}},
       {"circuits", {{4, {in_head_view(moves(-1, -2)), in_head_view(moves(-1, -1))}}}},
       {"sinks-and-causes", {{4, {knocks_out(0, 5), knocks_out(1, 3)}}}},
+      {"learning", {{3, {goes_on_by(9), goes_on_by(8)}}}},
       {"indirect-object", {{2, {in_head_view(knocks_out(2, 5)), in_head_view(knocks_out(1, 5))}}}},
   };
   return kPlays;

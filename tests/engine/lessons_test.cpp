@@ -92,8 +92,8 @@ TEST_SUITE("cpu") {
         views.insert(state.view.tab);
       }
     }
-    CHECK(views == std::set<std::string>{"block", "head", "heads", "what_if", "lines", "notebook", "patching", "predictions",
-                                         "prompts", "steps"});
+    CHECK(views == std::set<std::string>{"block", "checkpoints", "head", "heads", "what_if", "lines", "notebook", "patching",
+                                         "predictions", "prompts", "steps"});
     for (const Lesson& lesson : list.lessons) {
       CAPTURE(lesson.id);
       CHECK(lesson.minutes > 0);

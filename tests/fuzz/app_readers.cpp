@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/data/checkpoints/step_series.h"
+#include "app/data/checkpoints/trainer_state.h"
 #include "app/data/link/link_message.h"
 #include "app/data/link/link_server.h"
 #include "app/data/link/saved_steps.h"
@@ -187,6 +188,18 @@ void read_checkpoints(std::string_view bytes) {
   });
 }
 
+/// Reads what a Trainer logged.
+void read_trainer(std::string_view bytes) {
+  expect_error_at_most([&] {
+    const app::ScalarCurves curves = app::read_trainer_state(write_scratch(app::kTrainerState, bytes));
+    if (curves.size() > app::kMaxScalars) std::abort();
+    for (const auto& [name, curve] : curves) {
+      expect_printable(name);
+      if (curve.size() > app::kMaxScalarSteps) std::abort();
+    }
+  });
+}
+
 /// Reads the statistics that a survey goes on from.
 void read_statistics(std::string_view bytes) {
   using evaluation::HeadMetric;
@@ -217,6 +230,7 @@ constexpr std::array kAppReaders{Reader{"npy", read_npy},
                                  Reader{"steps", read_saved_steps},
                                  Reader{"survey", read_survey_files},
                                  Reader{"checkpoints", read_checkpoints},
+                                 Reader{"trainer", read_trainer},
                                  Reader{"statistics", read_statistics}};
 
 }  // namespace
