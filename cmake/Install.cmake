@@ -5,7 +5,7 @@
 #   documentation  manual pages, completions of shells, README, changelog, licence
 # Shaders are inside the program, which finds the rest relative to its own path (app/models/starter_view.h).
 include(GNUInstallDirs)
-option(HEADLIGHT_BUNDLED_MODELS "Install the two trained models; their training text states no licence (assets/models/*/README.md)" ON)
+option(HEADLIGHT_BUNDLED_MODELS "Install the trained models; the training text of two states no licence (assets/models/*/README.md)" ON)
 set(HEADLIGHT_BUNDLED_FONTS "" CACHE STRING "Files of fonts to install, for systems without fonts; separated by semicolons")
 
 install(TARGETS headlight headlight-bench RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT runtime)

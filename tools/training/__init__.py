@@ -1,1 +1,1 @@
-"""Shared by the two training commands: the data, byte-level BPE, the loop, Hugging Face folders."""
+"""Shared by the training commands: the data, byte-level BPE, the loop, Hugging Face folders."""

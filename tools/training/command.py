@@ -1,4 +1,4 @@
-"""The flags that both training commands have."""
+"""The flags that the training commands with data have."""
 
 import argparse
 import os
