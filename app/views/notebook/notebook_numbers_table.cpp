@@ -12,6 +12,7 @@ using inference::PrintedNumber;
 constexpr float kRowHeight = 19.0F, kColumnGap = 12.0F, kBlockGap = 22.0F;
 constexpr std::size_t kMaxColumns = 16, kMaxRows = 48;
 constexpr const char* kEqual = "\u2713";
+constexpr const char* kOurs = "this pass";
 
 const char* axis_name(char letter) {
   switch (letter) {
@@ -80,11 +81,13 @@ class NumberTablePainter {
         if (printed == nullptr) continue;
         printed_ = std::max(printed_, text_width(font_, printed->text));
         if (table_.is_own) difference_ = std::max(difference_, text_width(font_, off_text(*printed, value(number))));
+        are_equal_ = are_equal_ && printed->is_equal(value(number));
       }
     }
     for (std::size_t column = 0; column < shown_columns_ && column < table_.ours.columns.size(); ++column)
       ours_ = std::max(ours_, text_width(frame_.ui.fonts().small, table_.ours.columns[column]));
     difference_ = std::max(difference_, text_width(font_, kEqual));
+    ours_ = std::max(ours_, text_width(frame_.ui.fonts().small, kOurs) / static_cast<float>(shown_columns_));
     if (label_ > 0.0F) label_ = std::ceil(label_) + 14.0F;
   }
 
@@ -119,8 +122,8 @@ class NumberTablePainter {
       };
       const bool is_narrow = text_width(small, "printed in the notebook") + kColumnGap > block_width(printed_);
       title(is_narrow ? "printed" : "printed in the notebook", block_width(printed_), theme_.text_dim);
-      title("ours", block_width(ours_), theme_.text_dim);
-      const std::string last = block_width(difference_) > 150.0F ? "difference, last digit" : "off";
+      title(kOurs, block_width(ours_), theme_.text_dim);
+      const std::string last = are_equal_ ? "equal" : block_width(difference_) > 150.0F ? "difference, last digit" : "off";
       title(table_.is_own ? last : "", block_width(difference_), theme_.text_dim);
       at_.y += kRowHeight;
       return;
@@ -148,7 +151,7 @@ class NumberTablePainter {
     put_text(font_, {at_.x, at_.y + text_drop(font_, kRowHeight)}, theme_.text_dim, label);
     if (lines > 1.0F) {
       for (int line = 0; line < 3; ++line) {
-        const char* name = line == 0 ? "printed" : line == 1 ? "ours" : table_.is_own ? "difference" : "";
+        const char* name = line == 0 ? "printed" : line == 1 ? kOurs : table_.is_own ? "difference" : "";
         ImFont* small = frame_.ui.fonts().small;
         put_text(small, {at_.x + label_, at_.y + static_cast<float>(line) * kRowHeight + text_drop(small, kRowHeight)},
                  theme_.text_dim, name);
@@ -221,7 +224,7 @@ class NumberTablePainter {
   const shell::Theme& theme_;
   ImFont* font_;
   std::size_t row_ = 1, rows_ = 0, shown_columns_ = 0, shown_rows_ = 0;
-  bool has_printed_ = false, is_wide_ = false;
+  bool has_printed_ = false, is_wide_ = false, are_equal_ = true;
   float label_ = 0.0F, printed_ = 0.0F, ours_ = 0.0F, difference_ = 0.0F;
   glm::vec2 at_{0.0F};
   NumberTableEvents events_;

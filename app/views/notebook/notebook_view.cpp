@@ -349,11 +349,12 @@ class NotebookView final : public ViewPanel {
     if (!at) return;
     const NotebookPart& part = cell.parts[at->first];
     const NotebookNumbers& numbers = known.parts[at->first];
-    const std::string ours = number_word(our_text(part, numbers, at->second));
     const inference::PrintedNumber* printed = printed_at(part, at->second);
+    if (part.is_size && printed != nullptr && is_own) return say_size(frame, part, numbers);
+    const std::string ours = number_word(our_text(part, numbers, at->second));
     const std::string where = part.is_size ? std::string() : place_in_words(numbers, at->second);
     const std::string place = where.empty() ? std::string() : fmt::format(" ({})", where);
-    const std::string name = part.is_size ? fmt::format("the size of {}", part.stage) : part.name;
+    const std::string name = part.is_size ? fmt::format("Size of {}", part.stage) : part.name;
     if (printed == nullptr) {
       frame.says = fmt::format("{}{} is {}; the notebook doesn\u2019t print it.", name, place, ours);
     } else if (!is_own) {
@@ -363,6 +364,18 @@ class NotebookView final : public ViewPanel {
       frame.says =
           fmt::format("{}{}: the notebook prints {}, this pass gives {}.", name, place, number_word(printed->text), ours);
     }
+  }
+
+  /// Says all numbers of a size: one of them alone isn't what the notebook prints.
+  static void say_size(Frame& frame, const NotebookPart& part, const NotebookNumbers& numbers) {
+    std::vector<std::string> printed, ours;
+    for (const inference::PrintedNumber& number : part.printed) printed.push_back(number.text);
+    for (std::size_t i = 0; i < numbers.values.size(); ++i) ours.push_back(our_text(part, numbers, i));
+    const auto size = [](const std::vector<std::string>& words) {
+      return number_word(fmt::format("{}", fmt::join(words, " \u00D7 ")));
+    };
+    frame.says = fmt::format("Size of {}: the notebook prints {}, this pass gives {}.", part.stage, size(printed),
+                             printed == ours ? "the same" : size(ours));
   }
 
   void draw_fields(Frame& frame, const NotebookCell& cell) {
