@@ -35,6 +35,8 @@ struct View {
   OpenView* open;
   /// The matrices that it shows: what the export dialog proposes.
   ExportContents (*exported)(const State&);
+  /// The keys that the view itself takes, in the status line before those of every view: "Page ↑ ↓ matrix".
+  std::string_view keys = {};
   /// Do the arrow keys move in the view itself, instead of through layers and heads?
   bool takes_arrows = false;
   /// Do Page Up and Page Down move in the view itself, instead of through the lines of a batch?

@@ -4,6 +4,7 @@
 
 #include "app/engine/analyses/head_verification.h"
 #include "app/state/model_changes.h"
+#include "app/views/view_table.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/size_text.h"
 
@@ -37,10 +38,20 @@ std::string reuse_text(const inference::RunTiming& timing) {
 /// Describes what a pass cost: facts that are looked at now and then.
 std::string pass_in_words(const EngineResult& result) {
   return fmt::format(
-      "The last forward pass on the device, by its own clock, with the program's part where the device is the processor: {} "
+      "The last forward pass on {}, by its own clock, with the program's part where the device is the processor: {} "
       "(dispatches), {} parameters, {} on the device.",
-      counted(result.timing.dispatches, "step"), short_count(result.parameter_count),
+      result.device, counted(result.timing.dispatches, "step"), short_count(result.parameter_count),
       short_bytes(result.timing.device_bytes));
+}
+
+constexpr const char* kKeysExplained = "The view\u2019s own keys, then those of every view. F1 lists all of them.";
+
+/// "Page ↑ ↓ matrix · ← → heads · ↑ ↓ layers · / text · F1 all keys"
+std::string keys_of(const View& view) {
+  std::string keys(view.keys);
+  if (!view.takes_arrows)
+    keys += fmt::format("{}\u2190 \u2192 heads \u00B7 \u2191 \u2193 layers", keys.empty() ? "" : " \u00B7 ");
+  return keys + " \u00B7 / text \u00B7 F1 all keys";
 }
 
 class StatusLine {
@@ -135,7 +146,6 @@ void draw_status_panel(Frame& frame, const StatusContext& context) {
   StatusLine line(frame, context.left, remark.text.empty() ? width - kEdge : remark_x - kEdge);
   const bool is_computed = result.run != 0 && !result.capture;
   if (context.verifies_head && is_computed) draw_verification(frame, line);
-  if (!result.device.empty()) line.part(result.device, theme.text, "The device that computes");
   if (result.capture) {
     line.part("captured", theme.text_dim, "The weights on screen are read from a file; no network computes them");
     if (result.input) line.part(tokens_of(*result.input), theme.text_dim, kTokensExplained);
@@ -143,7 +153,8 @@ void draw_status_panel(Frame& frame, const StatusContext& context) {
       line.part(result.capture_warning, theme.warning, "Of the rows that were read so far");
   }
   if (is_computed) {
-    line.part(fmt::format("{:.2f} ms", result.timing.gpu_ms), theme.text, pass_in_words(result).c_str());
+    line.part(fmt::format("computed in {:.{}f} ms", result.timing.gpu_ms, result.timing.gpu_ms < 10.0 ? 2 : 0), theme.text,
+              pass_in_words(result).c_str());
     frame.mark("status.time", last_item_rect());
     if (result.input) line.part(tokens_of(*result.input), theme.text_dim, kTokensExplained);
     const bool has_model = result.model && result.network;
@@ -160,8 +171,7 @@ void draw_status_panel(Frame& frame, const StatusContext& context) {
   }
   if (remark.text.empty()) {
     if (is_computed || result.capture)
-      line.last_part("\u2190 \u2192 heads \u00B7 \u2191 \u2193 layers \u00B7 / text \u00B7 F1 all keys", theme.text_dim,
-                     "Keys that work in every view. A view's own are among all keys (F1).");
+      line.last_part(keys_of(find_view(frame.state.view.tab)), theme.text_dim, kKeysExplained);
     return;
   }
   const ImVec2 origin = ImGui::GetWindowPos();
