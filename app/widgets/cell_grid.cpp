@@ -132,9 +132,10 @@ class GridPainter {
     mark_last_item(frame_, name, words.c_str());
     if (is_selected) frame_.ui.keyboard().prefer_last();
     const bool has_color = number && std::isfinite(*number);
+    const bool is_written = grid.texts.empty() && number && !(std::abs(*number) < map_.least_written);
     draw_map_cell(frame_, {.box = box,
                            .ground = has_color ? std::optional(color_in(colors_, grid.share(*number, ends_))) : std::nullopt,
-                           .number = grid.texts.empty() ? number : std::nullopt,
+                           .number = is_written ? number : std::nullopt,
                            .text = grid.texts.empty() ? "" : grid.texts[at.row][at.column],
                            .is_hidden = !number && grid.hides_missing,
                            .is_selected = is_selected,

@@ -13,6 +13,7 @@ struct GridMap {
   std::string missing = "not computed yet";    ///< the tooltip of others
   std::optional<GridCell> selected = {};       ///< framed, and scrolled to when it becomes that
   double least_end = 0.0;                      ///< the colours reach at least this far from 0
+  double least_written = 0.0;                  ///< the cells of numbers nearer to 0 have colours alone
   GridKind kind = GridKind::Numbers;
   std::function<void(GridCell, const GridPart& shown)> fill = {};  ///< called for each cell in view, to write the grid's
   std::function<void(GridCell)> drag = {};  ///< called after each cell's item, which may be dragged; or empty

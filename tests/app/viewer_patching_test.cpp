@@ -350,21 +350,22 @@ TEST_SUITE("gpu") {
     const auto place = [](const PatchCell& cell) { return fmt::format("L{} H{}", cell.row, cell.column); };
     const std::span<const PatchCell> all = cells;
     CHECK(plain_text(conclusion_sentence({.map = PatchMap::Heads, .strongest = all, .place = place})) ==
-          "L0 H4 (31 %) carries the most of the difference.");
+          "L0 H4 (recovery 0.31) carries the most of the difference.");
     CHECK(plain_text(conclusion_sentence(
               {.map = PatchMap::Paths, .strongest = all, .place = place, .receiver = "L1 H4\u2019s values"})) ==
-          "L0 H4 (31 %) carries the most of the difference into L1 H4\u2019s values.");
+          "L0 H4 (recovery 0.31) carries the most of the difference into L1 H4\u2019s values.");
     CHECK(plain_text(conclusion_sentence({.map = PatchMap::Heads, .strongest = all.subspan(1), .place = place})) ==
           "No single head carries the difference.");
     // A place that works against the difference carries nothing of it, however large its number is.
     const std::vector<PatchCell> signs = {{.row = 1, .column = 3, .recovery = -1.56},
                                           {.row = 0, .column = 4, .recovery = 0.31},
                                           {.row = 0, .column = 1, .recovery = 0.2}};
-    CHECK(plain_text(conclusion_sentence({.map = PatchMap::Heads, .strongest = signs, .place = place})) ==
-          "L0 H4 (31 %) carries the most of the difference, then L0 H1 (20 %); L1 H3 (\u2212156 %) works against it.");
+    CHECK(
+        plain_text(conclusion_sentence({.map = PatchMap::Heads, .strongest = signs, .place = place})) ==
+        "L0 H4 (recovery 0.31) carries the most of the difference, then L0 H1 (0.20); L1 H3 (\u22121.56) works against it.");
     CHECK(
         plain_text(conclusion_sentence({.map = PatchMap::Heads, .strongest = std::span(signs).first(1), .place = place})) ==
-        "No single head carries the difference; L1 H3 (\u2212156 %) works against it.");
+        "No single head carries the difference; L1 H3 (\u22121.56) works against it.");
     CHECK(plain_text(conclusion_sentence({.map = PatchMap::Paths,
                                           .strongest = all.subspan(1),
                                           .place = place,

@@ -84,10 +84,8 @@ Sentence conclusion_sentence(const PatchedMap& found) {
   for (const PatchCell& cell : found.strongest) {
     if (std::abs(cell.recovery) >= kVisibleRecovery) (cell.recovery > 0.0 ? carries : opposes).push_back(&cell);
   }
-  const auto part = [&](const PatchCell* cell) {
-    return fmt::format(
-        "{} ({})", found.place(*cell),
-        number_word(fmt::format("{}{:.0f} %", cell->recovery < 0.0 ? "\u2212" : "", 100.0 * std::abs(cell->recovery))));
+  const auto part = [&](const PatchCell* cell, const char* name = "") {
+    return fmt::format("{} ({}{})", found.place(*cell), name, number_word(cell->recovery));
   };
   const std::string against = opposes.empty() ? "" : fmt::format("{} works against it.", part(opposes.front()));
   if (carries.empty()) {
@@ -97,7 +95,7 @@ Sentence conclusion_sentence(const PatchedMap& found) {
     if (!against.empty()) return said + "; " + against;
     return said + (is_paths ? ": it comes from the tokens themselves, or in small parts by many paths." : ".");
   }
-  Sentence said = fmt::format("{} carries the most of the difference{}", part(carries.front()), into);
+  Sentence said = fmt::format("{} carries the most of the difference{}", part(carries.front(), "recovery "), into);
   if (carries.size() > 1) said += fmt::format(", then {}", part(carries[1]));
   return said + (against.empty() ? "." : "; " + against);
 }

@@ -154,10 +154,10 @@ class PatchingView final : public ViewPanel {
     const PatchEffects& found = *cells_.effects;
     const char* const where =
         cells_.is_heads() && cells_.choices.at_token && cells_.choices.token ? " at the chosen token" : " at all tokens";
-    summary_ = fmt::format("{}: {} in {}, {} in {}. {}", cells_.measured,
-                           measured_text(cells_.choices.measure, found.target), target_name(cells_.choices, cells_.names),
-                           measured_text(cells_.choices.measure, found.source), source_name(cells_.choices, cells_.names),
-                           cell_text(cells_.choices, cells_.names, cells_.receiver, where));
+    summary_ = fmt::format("{} The {}: {} in {}, {} in {}.", cell_text(cells_.choices, cells_.names, cells_.receiver, where),
+                           cells_.measured, measured_text(cells_.choices.measure, found.target),
+                           target_name(cells_.choices, cells_.names), measured_text(cells_.choices.measure, found.source),
+                           source_name(cells_.choices, cells_.names));
     if (found.is_complete())
       frame.says = conclusion_sentence({.map = cells_.choices.map,
                                         .strongest = strongest_,
@@ -167,10 +167,9 @@ class PatchingView final : public ViewPanel {
     std::string text = summary_ + scale_note(largest_);
     if (!found.is_complete()) text = fmt::format("{} of {} cells measured so far\u2026 {}", found.known, found.all, text);
     const float buttons = width_of_buttons(frame), room = width_left() - buttons;
-    ImFont* small = frame.ui.fonts().small;
     frame.ui.ensure_glyphs(text);
-    write_label(small, frame.ui.theme().text_dim, fit_text(small, text, room < kLeastSummary ? width_left() : room));
-    explain_last_item(frame, text.c_str());
+    const float end = room < kLeastSummary ? 0.0F : ImGui::GetCursorPosX() + room;
+    write_wrapped(frame.ui.fonts().small, frame.ui.theme().text_dim, text, end);
     frame.mark("patching.summary", last_item_rect());
   }
 
@@ -288,6 +287,7 @@ class PatchingView final : public ViewPanel {
          .about = [&](GridCell cell) { return cells_.about(cells_.effect_at(cell).row, cells_.effect_at(cell).column); },
          .selected = selected,
          .least_end = kMinRange,
+         .least_written = 0.005,  // "0.00" in most cells would hide the others
          .kind = GridKind::TextRows,
          .drag = [&](GridCell cell) { drag(frame, cells_.effect_at(cell)); }});
     if (click.hovered) {
