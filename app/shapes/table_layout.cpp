@@ -54,7 +54,15 @@ TableLayout::TableLayout(const Table& table, TableLook look) : look_(std::move(l
   for (std::size_t i = 0; i < count(); ++i) {
     const float more = takes_spare(column(i)) ? std::min(spare, std::max(most_of(column(i)) - widths[i], 0.0F)) : 0.0F;
     edges_.push_back(edges_.back() + widths[i] + more);
+    const bool is_share = column(i).bar == BarKind::Share && !column(i).has_signs();
+    if (is_share) share_ = share_ > 0.0F ? std::min(share_, widths[i] + more) : widths[i] + more;
   }
+}
+
+float TableLayout::end_in(float x) const {
+  const auto next = static_cast<std::size_t>(std::ranges::upper_bound(edges_, x + kNumberGap) - edges_.begin());
+  if (next < 2 || next > count()) return x;
+  return column(next - 1).has_numbers() && !column(next - 1).is_wide ? edges_[next - 1] : x;
 }
 
 const Column* TableLayout::column_at(float x) const {
@@ -106,7 +114,8 @@ void TableLayout::put_number(std::vector<TableItem>& items, std::size_t i, std::
   const CellNumber number = of->shown_number(row);
   const bool is_known = number && std::isfinite(*number);
   if (is_known && (compares || of->bar != BarKind::None)) {
-    const float room = width - kNumberGap - kIndent - (is_wide ? slot : 0.0F), left = x + (is_wide ? 0.0F : kIndent);
+    const float whole = of->bar == BarKind::Share && !has_signs ? share_ : width;
+    const float room = whole - kNumberGap - kIndent - (is_wide ? slot : 0.0F), left = x + (is_wide ? 0.0F : kIndent);
     const auto place = [&, low = ends.first, high = ends.second](double at) {
       return left + std::round(room * static_cast<float>((std::clamp(at, low, high) - low) / (high - low)));
     };

@@ -47,6 +47,9 @@ class TableLayout {
   /// Null: of no column.
   const Column* column_at(float x) const;
 
+  /// Returns where the table ends in a region that shows it up to `x`: a column of numbers is drawn whole or not at all.
+  float end_in(float x) const;
+
   std::vector<TableItem> header(const TableOrder& order) const;
   /// Lays out one row, from its upper left corner on.
   std::vector<TableItem> row(std::size_t row, bool is_chosen = false, bool is_hovered = false) const;
@@ -60,6 +63,7 @@ class TableLayout {
 
   TableLook look_;
   bool compares_ = false;
+  float share_ = 0.0F;  ///< width of the narrowest column of shares: in all of them bars have one scale
   std::vector<std::pair<const Column*, std::pair<double, double>>> columns_;  ///< shown ones, with the ends of their bars
   std::vector<float> slots_;                                                  ///< [column] the widest number or text
   std::vector<float> edges_;                                                  ///< [column] left; then the last one's right

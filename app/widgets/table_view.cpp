@@ -9,13 +9,14 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kTitles = 40.0F;  // the most that titles take of a table's height
+constexpr float kTitles = 40.0F;     // the most that titles take of a table's height
+constexpr float kMostShare = 0.12F;  // of a wide table's width, for a column of numbers
 
 ImFont* font_of(const shell::FontSet& fonts, TableFont font) {
   return std::array{fonts.body, fonts.strong, fonts.mono, fonts.small}[static_cast<std::size_t>(font)];
 }
 
-void paint(const Frame& frame, glm::vec2 origin, const std::vector<TableItem>& items) {
+void paint(const Frame& frame, glm::vec2 origin, const TableLayout& layout, const std::vector<TableItem>& items) {
   const shell::Theme& theme = frame.ui.theme();
   const auto sign = [&](std::size_t at) {
     return shell::mark_on(theme.panel, chart::table(chart::ColorMap::BlueRed)[at], theme.text);
@@ -23,10 +24,11 @@ void paint(const Frame& frame, glm::vec2 origin, const std::vector<TableItem>& i
   const std::array<shell::Color, kTableInks> inks = {theme.text, theme.text_dim, theme.accent, theme.output, sign(40),
                                                      sign(215),  theme.border,   theme.active, theme.hover};
   // A table may be wider than its region: the part of a number at the region's side would be read as another number.
-  const float right = ImGui::GetWindowDrawList()->GetClipRectMax().x;
+  const float right = origin.x + layout.end_in(ImGui::GetWindowDrawList()->GetClipRectMax().x - origin.x);
   for (const TableItem& item : items) {
     const chart::Rect box{.origin = origin + item.rect.origin, .size = item.rect.size};
     const shell::Color ink = inks[static_cast<std::size_t>(item.ink)];
+    if (box.origin.x >= right) continue;
     if (!item.text) {
       fill_rect(box, ink, item.ink >= TableInk::Chosen ? 3.0F : 1.0F);
       continue;
@@ -72,8 +74,12 @@ void TableView::lay_out(const Frame& frame, glm::vec2 room, float gutter) {
   const auto measure = [&fonts = frame.ui.fonts()](TableFont font, std::string_view text) {
     return text_width(font_of(fonts, font), std::string(text));
   };
-  layout_.emplace(table_,
-                  TableLook{.width = measure, .room = room.x, .gutter = gutter, .height = room.y, .rows = listed_.size()});
+  layout_.emplace(table_, TableLook{.width = measure,
+                                    .room = room.x,
+                                    .gutter = gutter,
+                                    .most = std::max(TableLook().most, kMostShare * room.x),
+                                    .height = room.y,
+                                    .rows = listed_.size()});
 }
 
 TableEvents TableView::draw(Frame& frame, const TableParts& parts, TableOrder& order) {
@@ -107,7 +113,7 @@ void TableView::reveal(std::optional<std::size_t> chosen) {
 void TableView::draw_titles(Frame& frame, TableOrder& order) const {
   const glm::vec2 start = cursor_position();
   const TableOrder shown = order;
-  paint(frame, start, layout_->header(shown));
+  paint(frame, start, *layout_, layout_->header(shown));
   const shell::ControlGroup titles(frame.ui.keyboard(), "titles");
   for (std::size_t i = 0; i < layout_->count(); ++i) {
     const Column& column = layout_->column(i);
@@ -152,7 +158,7 @@ TableEvents TableView::draw_listed(Frame& frame, const TableParts& parts, bool i
     }
     const bool is_chosen = events.clicked ? events.clicked == row : parts.chosen == row;
     if (is_chosen) keyboard.prefer_last();
-    paint(frame, {left, y}, layout_->row(row, is_chosen, is_hovered));
+    paint(frame, {left, y}, *layout_, layout_->row(row, is_chosen, is_hovered));
     if (parts.draw_gutter) parts.draw_gutter(row, {{left, y}, {gutter_, height}});
     if (!is_hovered) return;
     events.hovered = row;

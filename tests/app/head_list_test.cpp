@@ -114,10 +114,10 @@ TEST_SUITE("cpu") {
     CHECK(badge_text(between(0.8)).empty());
     CHECK(plain_text(head_sentence({kCross, 1}, between(0.6))) ==
           "L0 H1 shows no clear pattern: concentration 0.60, sink 0.33");
-    CHECK(head_word(between(0.6)) == "nothing clear");
+    CHECK(head_word(between(0.6)) == kNoWord);
     CHECK(head_word(between(0.8), false) == "random");
     CHECK(head_word(head_with(1.0)) == "previous token");
-    CHECK(head_word(head_with(0.3)) == "nothing clear");
+    CHECK(head_word(head_with(0.3)) == kNoWord);
   }
 
   TEST_CASE("a head that looks at its pattern where it can, and at the first token elsewhere, does what its pattern says") {

@@ -127,7 +127,7 @@ std::string_view head_word(const HeadMetrics& metrics, bool is_trained) {
   if (!metrics.value(HeadMetric::RelativeEntropy)) return kNoChoice;
   if (!is_trained) return "random";
   const std::optional<HeadMetric> metric = strongest_metric(metrics);
-  return metric ? text_of(*metric).word : "nothing clear";
+  return metric ? text_of(*metric).word : kNoWord;
 }
 
 Sentence head_sentence(const HeadRef& head, const HeadMetrics& metrics, bool is_trained) {

@@ -42,7 +42,9 @@ std::optional<evaluation::HeadMetric> strongest_metric(const evaluation::HeadMet
 /// Returns "prev 0.98"; empty where nothing is clear, and for attention that is spread evenly.
 std::string badge_text(const evaluation::HeadMetrics& metrics);
 
-/// Returns what the head does in a word of a list: "previous token", "nothing clear".
+/// The word of a list for a head that does nothing clear.
+inline constexpr std::string_view kNoWord = "\u2013";
+/// Returns what the head does in a word of a list: "previous token", kNoWord.
 std::string_view head_word(const evaluation::HeadMetrics& metrics, bool is_trained = true);
 
 /// Returns "L3 H1 looks at the previous token: 0.98", or its largest numbers where nothing is clear, or its weights are

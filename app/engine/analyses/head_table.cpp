@@ -16,10 +16,11 @@ Table head_table(std::vector<HeadRef> heads, const HeadMetricsFound* found, cons
   table.rows = table.subjects.size();
   table.add({.title = "head", .id = "name", .formula = "Orders by layer and head.", .is_copied = false},
             [&](std::size_t row) { return head_name(table.subjects[row]); });
-  table.add({.title = "does", .id = "does", .is_copied = false}, [&](std::size_t row) {
+  Column& does = table.add({.title = "does", .id = "does", .is_copied = false}, [&](std::size_t row) {
     const evaluation::HeadMetrics* metrics = found ? found->find(table.subjects[row]) : nullptr;
     return std::string(metrics ? head_word(*metrics, is_trained) : "");
   });
+  for (std::size_t row = 0; row < table.rows; ++row) does.is_quiet.push_back(does.text(row) == kNoWord);
   table.add_subjects();
   for (std::size_t i = 0; i < evaluation::kHeadMetrics; ++i) {
     const auto metric = static_cast<HeadMetric>(i);
