@@ -3,6 +3,7 @@
 #include "app/engine/analyses/head_metric_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
+#include "app/widgets/patch_picture.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -226,7 +227,10 @@ void draw_head_note(Frame& frame, const char* name, const ShownMetrics& metrics,
   if (how.empty() && selection.block.kind == model::BlockKind::Cross) {
     how = "Between two texts no token is the previous one or an equal one, and there is no distance: these have no numbers.";
   }
-  if (how.empty()) how = "Measured on the text in view. Enter or a double click opens a head, Space pins it.";
+  if (how.empty()) {
+    how = fmt::format("Measured on the {} in view. Enter or a double click opens a head, Space pins it.",
+                      patch_images(frame, MapSide::Key).is_empty() ? "text" : "image");
+  }
   ImGui::TextUnformatted(fit_text(frame.ui.fonts().small, how, width_left()).c_str());
   frame.mark(std::string(name) + ".coverage", last_item_rect());
 }

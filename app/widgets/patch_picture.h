@@ -9,7 +9,7 @@ namespace headlight::app {
 capture::PatchImages patch_images(const Frame& frame, MapSide side);
 
 /// The place where an image is drawn, for the renderer: each place of the window has its own.
-enum class PicturePlace : std::uint8_t { Text, TextBeside, QueryAxis, KeyAxis, Lesson };
+enum class PicturePlace : std::uint8_t { Text, TextBeside, QueryAxis, KeyAxis, Lesson, TextLine };
 
 /// Draws an image over `area`, of which only `clip` shows. `pixels`: null draws an empty ground. `revision` changes with
 /// them. `index`: which of the place's images it is.

@@ -1,5 +1,7 @@
 #include "app/widgets/token_side.h"
 
+#include "app/widgets/controls.h"
+#include "app/widgets/patch_picture.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -134,6 +136,52 @@ std::optional<ChipTarget> draw_token_side(Frame& frame, const char* name, const 
   if (events.clicked && !is_query && !is_key) frame.state.selection.batch = events.clicked->item;
   if (events.right_clicked) open_token_menu(frame, tokens, *events.right_clicked);
   return events.hovered;
+}
+
+bool draw_image_side(Frame& frame, const char* name, const model::TokenBatch& tokens) {
+  constexpr float kHeight = 90.0F;
+  constexpr std::uint32_t kMaxWords = 8;
+  const std::uint32_t item = frame.state.selection.batch;
+  if (!frame.result.capture || item >= tokens.batch) return false;
+  const capture::PatchImages images = frame.result.capture->images(&tokens == &frame.result.input->source, item);
+  if (images.images.size() != 1 || !images.images.front().pixels) return false;
+  const capture::PatchGrid& grid = images.images.front().grid;
+  const files::Pixels* pixels = images.images.front().pixels.get();
+  if (tokens.end(item) - tokens.start(item) > grid.rows * grid.columns + kMaxWords) return false;
+  const bool is_query = &shown_queries(frame) == &tokens, is_key = &shown_keys(frame) == &tokens;
+  const float width = std::round(kHeight * static_cast<float>(pixels->width) / static_cast<float>(pixels->height));
+  const chart::Rect box{.origin = cursor_position(), .size = {std::min(width, width_left()), kHeight}};
+  const glm::vec2 patch = box.size / glm::vec2(grid.columns, grid.rows);
+  const auto act = [&](std::uint32_t token, bool is_clicked) {
+    const ChipTarget target{.item = item, .token = token};
+    if (ImGui::IsItemHovered()) point_at_token(frame, tokens, target);
+    if (is_clicked && (is_query || is_key)) pin_token(frame.state, target, is_query);
+    if (ImGui::IsItemClicked(ImGuiMouseButton_Right)) open_token_menu(frame, tokens, target);
+  };
+  draw_picture(frame, pixels, PicturePlace::TextLine, picture_revision(frame), box);
+  const bool is_clicked = click_area(name, to_imgui(box.size));
+  mark_pointer_item(frame, name, "The image whose patches are the tokens. A click pins a patch.");
+  const glm::uvec2 at(
+      glm::clamp((pointer_position() - box.origin) / patch, glm::vec2(0.0F), glm::vec2(grid.columns - 1, grid.rows - 1)));
+  act(grid.first + at.y * grid.row_step() + at.x, is_clicked);
+  const auto outline = [&](std::uint32_t token, shell::Color color) {
+    const auto place = grid.place(token);
+    if (!place) return;
+    const glm::vec2 low = box.origin + glm::vec2(place->column, place->row) * patch;
+    outline_rect(low - 1.0F, low + patch + 1.0F, color, 0.0F, 2.0F);
+  };
+  const std::optional<attention::Cell>& hovered = frame.transient.hovered;
+  const bool shows_hovered = hovered && attention::is_map(frame.transient.hovered_stage);
+  const std::optional<attention::Cell>& marked = shows_hovered ? hovered : frame.state.view.pinned;
+  if (marked && is_key) outline(marked->key, frame.ui.theme().key);
+  if (marked && is_query) outline(marked->query, frame.ui.theme().query);
+  for (std::uint32_t token = tokens.start(item); token < tokens.end(item); ++token) {
+    if (grid.place(token)) continue;
+    const std::string label = tokens.name(item, token);
+    ImGui::SameLine(0.0F, 8.0F);
+    act(token, draw_small_button(frame, fmt::format("{}.{}.{}", name, item, token), label.c_str(), "Pins this token."));
+  }
+  return true;
 }
 
 }  // namespace headlight::app

@@ -25,4 +25,8 @@ void open_token_menu(Frame& frame, const model::TokenBatch& tokens, const ChipTa
 std::optional<ChipTarget> draw_token_side(Frame& frame, const char* name, const model::TokenBatch& tokens,
                                           ChipLayout& layout, const std::optional<ChipTarget>& also_marked = {});
 
+/// Draws a side whose tokens are the patches of one image as that image, small: pointing and clicks are those of the chips.
+/// Tokens beside the patches, such as a class token, are buttons after it. Returns false, having drawn nothing, for others.
+bool draw_image_side(Frame& frame, const char* name, const model::TokenBatch& tokens);
+
 }  // namespace headlight::app

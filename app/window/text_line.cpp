@@ -100,9 +100,13 @@ std::vector<TextColumn> columns_of(Frame& frame, TextLineMemory& memory, bool ha
   }
   if (!has_run(frame)) return {};
   const model::ModelInput& input = *frame.result.input;
-  std::vector<TextColumn> columns{{"source", [&] { draw_token_side(frame, "chips.source", input.source, prompt.source); }}};
+  const auto draw_side = [&frame](const char* name, const model::TokenBatch& tokens, ChipLayout& layout) {
+    if (!draw_image_side(frame, name, tokens)) draw_token_side(frame, name, tokens, layout);
+  };
+  std::vector<TextColumn> columns{
+      {"source", [=, &input, &prompt] { draw_side("chips.source", input.source, prompt.source); }}};
   if (input.target)
-    columns.push_back({"target", [&] { draw_token_side(frame, "chips.target", *input.target, prompt.target); }});
+    columns.push_back({"target", [=, &input, &prompt] { draw_side("chips.target", *input.target, prompt.target); }});
   return columns;
 }
 
