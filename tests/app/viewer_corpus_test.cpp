@@ -71,7 +71,7 @@ TEST_SUITE("gpu") {
     of.ui.click("corpus.dots.3");
     CHECK(of.ui.state().selection.block.layer.value == 1);
     CHECK(of.ui.state().selection.head == 1);
-    of.ui.click("corpus.row.L0H1");
+    of.ui.click("corpus.row.L0 H1");
     CHECK(of.ui.state().selection.block.layer.value == 0);
     of.ui.press(shell::Key::Down);
     CHECK(of.ui.state().selection.block.layer.value == 1);
@@ -87,11 +87,11 @@ TEST_SUITE("gpu") {
     const glm::vec2 first = of.ui.rect("corpus.dots.0").origin;
     of.encircle({first + glm::vec2(-9.0F, -9.0F), first + glm::vec2(11.0F, -9.0F), first + glm::vec2(11.0F, 11.0F),
                  first + glm::vec2(-9.0F, 11.0F)});
-    CHECK(of.ui.sees("corpus.row.L0H0"));
-    CHECK_FALSE(of.ui.sees("corpus.row.L0H1"));
-    CHECK_FALSE(of.ui.sees("corpus.row.L1H1"));
+    CHECK(of.ui.sees("corpus.row.L0 H0"));
+    CHECK_FALSE(of.ui.sees("corpus.row.L0 H1"));
+    CHECK_FALSE(of.ui.sees("corpus.row.L1 H1"));
     of.ui.click("corpus.free");
-    CHECK(of.ui.sees("corpus.row.L1H1"));
+    CHECK(of.ui.sees("corpus.row.L1 H1"));
   }
 
   TEST_CASE("by layer and as a table, sorted by what is clicked; both pictures are figures") {
@@ -99,9 +99,9 @@ TEST_SUITE("gpu") {
     of.ui.click("corpus.mode.2");
     of.ui.click("corpus.order.induction");
     CHECK(of.ui.state()[kCorpusView.order] == "induction");
-    CHECK(of.ui.rect("corpus.row.L1H1").origin.y < of.ui.rect("corpus.row.L0H0").origin.y);
+    CHECK(of.ui.rect("corpus.row.L1 H1").origin.y < of.ui.rect("corpus.row.L0 H0").origin.y);
     of.ui.click("corpus.order.induction");
-    CHECK(of.ui.rect("corpus.row.L1H1").origin.y > of.ui.rect("corpus.row.L0H0").origin.y);
+    CHECK(of.ui.rect("corpus.row.L1 H1").origin.y > of.ui.rect("corpus.row.L0 H0").origin.y);
     check_tips(of.ui);
     of.ui.click("corpus.copy");
     const std::string csv = ImGui::GetClipboardText();
@@ -115,7 +115,7 @@ TEST_SUITE("gpu") {
       CHECK(svg.find(mode == std::string("corpus.mode.0") ? "Heads over a corpus" : "by layer") != std::string::npos);
       CHECK(svg.find(of.folder.path().string()) == std::string::npos);  // no path of this machine
     }
-    CHECK(of.ui.window().describe().find("|L1H1|") != std::string::npos);
+    CHECK(of.ui.window().describe().find("|L1 H1|") != std::string::npos);
   }
 
   TEST_CASE("a head's page is found by name, and by the label that was given it") {
@@ -140,8 +140,8 @@ TEST_SUITE("gpu") {
     of.ui.click("corpus.mode.2");
     CHECK(of.ui.sees("section.survey"));
     of.ui.fill_in("corpus.search", "COPI");
-    CHECK(of.ui.sees("corpus.row.L1H0"));
-    CHECK_FALSE(of.ui.sees("corpus.row.L1H1"));
+    CHECK(of.ui.sees("corpus.row.L1 H0"));
+    CHECK_FALSE(of.ui.sees("corpus.row.L1 H1"));
     of.ui.wait(5.0);
     CHECK(becomes(of.ui, [&] { return std::filesystem::exists(of.folder.path() / "notes.json"); }));
     CHECK(read_notes(of.folder.path()).at("L1H0").label == "copies");
@@ -176,17 +176,17 @@ TEST_SUITE("gpu") {
     ui.settle();
     CHECK(ui.sees("corpus.dots.5"));  // by numbers that all heads have, though the first metrics aren't such
     ui.click("corpus.kind.cross");
-    CHECK(ui.sees("corpus.row.cross L0H0"));
-    CHECK_FALSE(ui.sees("corpus.row.decoder L0H0"));
+    CHECK(ui.sees("corpus.row.cross L0 H0"));
+    CHECK_FALSE(ui.sees("corpus.row.decoder L0 H0"));
     ui.click("corpus.free");
-    CHECK(ui.sees("corpus.row.decoder L0H0"));
+    CHECK(ui.sees("corpus.row.decoder L0 H0"));
     check_tips(ui);
     ui.click("corpus.copy");
     const std::string csv = ImGui::GetClipboardText();
     CHECK(csv.starts_with("name,kind,layer,head,label,duplicate,previous,entropy,"));
     CHECK(csv.find("\ndecoder L0H1,decoder,0,1,,,0.4,0.4,") != std::string::npos);
     CHECK(csv.find("\ncross L0H0,cross,0,0,,,,0.5,") != std::string::npos);
-    ui.click("corpus.row.cross L0H1");
+    ui.click("corpus.row.cross L0 H1");
     CHECK(ui.state().selection.block.kind == model::BlockKind::Cross);
     CHECK(ui.state().survey_head.head == 1);
     ui.click("section.survey");

@@ -30,13 +30,15 @@ struct CorpusScene {
   /// Its page.
   void open(std::size_t head) const;
   const HeadNote* note(std::size_t head) const;
-  /// "L5H1 induction?": with the user's label.
+  /// "L5 H1 induction?": with the user's label.
   std::string title(std::size_t head) const;
 };
 
 /// Returns the numbers that place heads from left to right and upwards: the chosen ones, else previous token and induction.
 const SurveyColumn& x_column(const Survey& survey, const Choices& choices);
 const SurveyColumn& y_column(const Survey& survey, const Choices& choices);
+/// Returns the head's name on screen, "L5 H1"; in files and notes it is Survey::name(), "L5H1".
+std::string shown_name(const Survey& survey, std::size_t head);
 /// What a column's number is, in a sentence.
 std::string column_help(const Survey& survey, const std::string& name);
 /// "0.312"; "–" for none; of the column "kind" its name.
@@ -51,7 +53,7 @@ struct DotPlot {
   std::span<const std::size_t> marked = {};  ///< framed, ascending; all others are paler where there are some
   std::size_t chosen = 0;
   bool has_whole_x = false;                       ///< of indices, between which there are no ticks
-  std::function<std::string(std::size_t)> label;  ///< beside the chosen dot, and beside marked ones where they are few
+  std::function<std::string(std::size_t)> label;  ///< beside the chosen dot, marked ones where they are few, else outermost
 };
 struct DotEvents {
   std::optional<std::size_t> hovered, clicked;

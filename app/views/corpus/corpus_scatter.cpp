@@ -75,10 +75,16 @@ void choose_column(const CorpusScene& scene, const char* name, const char* title
   }
 }
 
-/// Draws a square of each whole number's colour, with the number.
-void draw_swatches(Frame& frame, const std::map<double, shell::Color>& numbers) {
+/// Draws a square of each layer's colour, with its number, all of them on one line where that has the room.
+void draw_layers(Frame& frame, const std::map<double, shell::Color>& numbers) {
   constexpr float kSquare = 10.0F, kGap = 4.0F;
+  constexpr const char* kTitle = "layer";
   ImFont* font = frame.ui.fonts().small;
+  float whole = text_width(font, kTitle);
+  for (const auto& [number, color] : numbers)
+    whole += 10.0F + kSquare + kGap + text_width(font, fmt::format("{:.0f}", number));
+  continue_line(whole, 10.0F);
+  write_label(font, frame.ui.theme().text_dim, kTitle);
   for (const auto& [number, color] : numbers) {
     const std::string text = fmt::format("{:.0f}", number);
     const float width = kSquare + kGap + text_width(font, text);
@@ -121,7 +127,7 @@ std::vector<shell::Color> draw_colors(Frame& frame, const SurveyColumn& column) 
   for (std::size_t head = 0; column.name == "layer" && head < colors.size(); ++head)
     layers.emplace(column.values[head], colors[head]);
   if (!layers.empty() && layers.size() <= kMostSwatches) {
-    draw_swatches(frame, layers);
+    draw_layers(frame, layers);
     return colors;
   }
   constexpr float kBar = 96.0F;
@@ -155,6 +161,11 @@ const SurveyColumn& x_column(const Survey& survey, const Choices& choices) {
 }
 const SurveyColumn& y_column(const Survey& survey, const Choices& choices) {
   return placing_column(survey, choices[kCorpusView.y], "induction", survey.metrics.size() > 1 ? 1 : 0);
+}
+
+std::string shown_name(const Survey& survey, std::size_t head) {
+  std::string name = survey.name(head);
+  return name.insert(name.rfind('H'), " ");
 }
 
 std::string column_help(const Survey& survey, const std::string& name) {
@@ -260,7 +271,7 @@ void draw_scatter(const CorpusScene& scene, std::vector<glm::vec2>& path) {
 Sentence survey_sentence(const CorpusScene& scene, std::size_t head) {
   const SurveyColumn &x = x_column(scene.survey, scene.frame.state), &y = y_column(scene.survey, scene.frame.state);
   const std::string of_y = fmt::format("{} {}", y.name, number_word(column_number(y, head)));
-  return fmt::format("Over {} texts, {} has {}.", scene.survey.texts, scene.survey.name(head),
+  return fmt::format("Over {} texts, {} has {}.", scene.survey.texts, shown_name(scene.survey, head),
                      is_by_layer(scene.frame.state)
                          ? of_y
                          : fmt::format("{} {} and {}", x.name, number_word(column_number(x, head)), of_y));

@@ -34,8 +34,9 @@ std::set<std::string> hidden_columns(const Survey& survey, const Choices& choice
 Table corpus_table(const Survey& survey, const HeadNotes& notes, const std::set<std::string>& hidden) {
   Table table{.rows = survey.count()};
   for (std::size_t place = 0; place < table.rows; ++place) table.subjects.push_back(survey.layout.at(place));
-  table.add({.title = "head", .name = "name", .formula = "Orders by layer and head."},
-            [&](std::size_t place) { return survey.name(place); });
+  table.add({.title = "head", .id = "name", .formula = "Orders by layer and head.", .is_copied = false},
+            [&](std::size_t place) { return shown_name(survey, place); });
+  table.add({.title = "name", .is_shown = false}, [&](std::size_t place) { return survey.name(place); });
   table.add_subjects();
   const bool has_labels = std::ranges::any_of(notes, [](const auto& note) { return !note.second.label.empty(); });
   table.add({.title = "label", .formula = "What you called the head, on its page.", .is_shown = has_labels},
@@ -66,7 +67,8 @@ const std::vector<std::size_t>& CorpusTable::list(const std::shared_ptr<const Su
   for (std::size_t head = 0; head < survey->count(); ++head) {
     if (!lasso.empty() && !std::ranges::binary_search(lasso, head)) continue;
     const std::string name = survey->name(head);
-    if (has_part(name, search) || has_part(label_of(notes, name), search)) heads.push_back(head);
+    if (has_part(name, search) || has_part(shown_name(*survey, head), search) || has_part(label_of(notes, name), search))
+      heads.push_back(head);
   }
   return view_.list(std::move(heads),
                     {.column = choices[kCorpusView.order], .lowest_first = choices[kCorpusView.lowest_first]});

@@ -232,7 +232,8 @@ const HeadNote* CorpusScene::note(std::size_t head) const {
 
 std::string CorpusScene::title(std::size_t head) const {
   const HeadNote* known = note(head);
-  return known && !known->label.empty() ? fmt::format("{} {}", survey.name(head), known->label) : survey.name(head);
+  return known && !known->label.empty() ? fmt::format("{} {}", shown_name(survey, head), known->label)
+                                        : shown_name(survey, head);
 }
 
 std::unique_ptr<ViewPanel> open_corpus_view() { return std::make_unique<CorpusView>(); }

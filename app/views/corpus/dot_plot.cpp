@@ -8,7 +8,7 @@ namespace {
 
 constexpr float kLeftGutter = 58.0F, kBelowDots = 40.0F, kAboveDots = 8.0F, kRightOfDots = 14.0F;
 constexpr float kDot = 4.5F, kNear = 9.0F;
-constexpr std::size_t kMaxNamed = 12;
+constexpr std::size_t kMaxNamed = 12, kOutermost = 3;
 
 class DotPainter {
  public:
@@ -58,14 +58,33 @@ class DotPainter {
     }
     if (is_drawn(plot_.chosen)) list->AddCircle(place(plot_.chosen), kDot + 3.0F, theme.accent, 0, 2.0F);
     if (hovered) list->AddCircle(place(*hovered), kDot + 3.0F, theme.text, 0, 1.5F);
+    std::vector<chart::Rect> taken;
+    draw_name(plot_.chosen, taken);
     if (plot_.marked.size() <= kMaxNamed) {
-      for (const std::size_t dot : plot_.marked) draw_name(dot);
+      for (const std::size_t dot : plot_.marked) draw_name(dot, taken);
     }
-    draw_name(plot_.chosen);
+    if (has_marks) return;
+    for (const std::span<const double> values : {plot_.x, plot_.y}) {
+      for (const std::size_t dot : outermost(values)) draw_name(dot, taken);
+    }
   }
 
  private:
-  void draw_name(std::size_t dot) const {
+  /// Returns the drawn dots with the largest values, which are what a plot is looked at for.
+  std::vector<std::size_t> outermost(std::span<const double> values) const {
+    std::vector<std::size_t> dots;
+    for (std::size_t dot = 0; dot < values.size(); ++dot) {
+      if (is_drawn(dot)) dots.push_back(dot);
+    }
+    const std::size_t count = std::min(dots.size(), kOutermost);
+    std::ranges::partial_sort(dots, dots.begin() + static_cast<std::ptrdiff_t>(count), std::greater(),
+                              [&](std::size_t dot) { return values[dot]; });
+    dots.resize(count);
+    return dots;
+  }
+
+  /// Writes a dot's name beside it, where no other one is.
+  void draw_name(std::size_t dot, std::vector<chart::Rect>& taken) const {
     if (!is_drawn(dot)) return;
     ImFont* font = frame_.ui.fonts().small;
     const std::string label = plot_.label(dot);
@@ -75,6 +94,10 @@ class DotPainter {
     const float width = text_width(font, name);
     glm::vec2 at = place(dot) + glm::vec2(kDot + 5.0F, -font_size(font) * 0.5F);
     if (width > right) at.x = place(dot).x - kDot - 5.0F - width;
+    const chart::Rect box{.origin = at, .size = {width, font_size(font)}};
+    const auto covers = [&](const chart::Rect& other) { return !chart::intersection(box, other).is_empty(); };
+    if (std::ranges::any_of(taken, covers)) return;
+    taken.push_back(box);
     put_text(font, glm::round(at), frame_.ui.theme().text, name);
   }
 

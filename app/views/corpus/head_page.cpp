@@ -358,7 +358,7 @@ void HeadPage::draw(const CorpusScene& scene) {
     if (frame.ui.is_pressed(shell::Key::Right)) go(true);
   }
   ImGui::SameLine(0.0F, 10.0F);
-  write_label(frame.ui.fonts().strong, frame.ui.theme().text, scene.survey.name(head));
+  write_label(frame.ui.fonts().strong, frame.ui.theme().text, shown_name(scene.survey, head));
   frame.mark("corpus.head", last_item_rect());
   draw_notes(scene, head);
   begin_bare_region("page", {0.0F, 0.0F});
