@@ -362,6 +362,7 @@ class Workspace final : private CommandHost {
   std::optional<MenuTarget> asked_menu_;  ///< opens with the next frame
   MenuTarget menu_target_ = MenuTarget::Cell;
   bool had_two_texts_ = false;             ///< in the last frame
+  bool folds_grid_ = false;                ///< the view leaves the grid folded until it is opened by choice
   float text_height_ = 42.0F;              ///< that the text's line wanted in the last frame
   std::optional<double> arrival_began_s_;  ///< while one is, or weights are being loaded
   std::optional<double> stale_since_s_;    ///< while the run on screen has other inputs than the state

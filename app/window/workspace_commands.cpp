@@ -175,9 +175,8 @@ void Workspace::toggle_sidebar() {
 void Workspace::toggle_grid() {
   if (std::exchange(desk_.is_presenting, false)) return;
   app::toggle_grid(desk_.settings.panes, desk_.layout);
-  // A view of all heads leaves the grid folded until it is opened by choice.
-  const bool folds_it = find_view(desk_.state.view.tab).shows_all_heads && !desk_.layout.has_grid();
-  if (folds_it && desk_.settings.panes.grid_fold == Fold::Automatic) desk_.settings.panes.grid_fold = Fold::Open;
+  if (folds_grid_ && !desk_.layout.has_grid() && desk_.settings.panes.grid_fold == Fold::Automatic)
+    desk_.settings.panes.grid_fold = Fold::Open;
 }
 
 void Workspace::toggle_palette() {

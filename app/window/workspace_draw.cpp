@@ -70,7 +70,9 @@ void Workspace::draw(Frame& menus, Frame& frame) {
                 .chips = desk_.is_presenting ? 0.0F : chips_.height(),
                 .has_left = has_left(),
                 .is_presentation = desk_.is_presenting};
-  if (find_view(frame.state.view.tab).shows_all_heads && panes.grid_fold == Fold::Automatic) panes.grid_fold = Fold::Folded;
+  const View& view = find_view(frame.state.view.tab);
+  folds_grid_ = view.shows_all_heads || !why_empty(view, frame).empty();
+  if (folds_grid_ && panes.grid_fold == Fold::Automatic) panes.grid_fold = Fold::Folded;
   desk_.layout = layout_window(desk_.ui.size(), strips, panes);
   const shell::Theme& theme = desk_.ui.theme();
   frame.transient.begin_panes();

@@ -141,7 +141,7 @@ void draw_head(Frame& frame) {
     const auto metric = static_cast<evaluation::HeadMetric>(i);
     const std::optional<double> value = metrics->value(metric);
     if (!value) continue;
-    write_pair(frame, std::string(evaluation::metric_name(metric)), metric_number(metric, value));
+    write_pair(frame, std::string(evaluation::metric_name(metric)), metric_number(metric, value) + text_of(metric).unit);
     mark_pointer_item(frame, fmt::format("properties.metric.{}", i), text_of(metric).help);
     ++written;
   }
