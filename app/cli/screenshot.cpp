@@ -138,8 +138,10 @@ Subcommand add_screenshot_command(CLI::App& app) {
             "size of the image in pixels, WxH (default 1600x1000); or of a figure, instead of --width, the longer side of a "
             "map on paper, as 60mm",
             [&options](const std::string& text) { read_size(text, options); });
-  image.take_number("--scale", "S", "size of fonts and spacing, as on a HiDPI monitor, 0.5 to 4 (default 1)", options.scale,
-                    0.5f, 4.0f);
+  image.take_number(
+      "--scale", "S",
+      "size of fonts and spacing, as on a HiDPI monitor, 0.5 to 4 (default 1, or 1.25 from 2200 pixels of width on)",
+      options.scale, 0.5f, 4.0f);
   image.take("--steps", "FILE", "with the steps of a training that a window has saved (.zip)", options.steps);
   image.turn("--welcome", "with the welcome panel, as at the first start", options.shows_welcome);
   image.turn("--presentation", "in large type, as F5 shows it", options.is_presentation);

@@ -99,6 +99,11 @@ Layout layout_window(glm::vec2 size, const Strips& strips, const Panes& panes) {
   return layout;
 }
 
+float window_scale(glm::uvec2 size, float monitor) {
+  constexpr std::uint32_t kWide = 2200;  // pixels
+  return monitor == 1.0F && size.x >= kWide ? 1.25F : monitor;
+}
+
 void drag_left(Panes& panes, const Layout& layout, float x) {
   const float right = layout.has_grid() ? layout.grid.size.x : layout.grid_rail.size.x;
   // A grid that is there by itself would fold below the comfortable width.

@@ -59,6 +59,10 @@ struct Strips {
 /// strips leave the map some room.
 Layout layout_window(glm::vec2 size, const Strips& strips, const Panes& panes);
 
+/// Returns the pixels of a UI unit in a window of this size on a monitor of this scale: a window that has more pixels than
+/// its layout needs draws letters and rows a quarter larger, unless the monitor's scale does so.
+float window_scale(glm::uvec2 size, float monitor);
+
 /// Applies a splitter's drag to `x` to the panes' widths, which stay inside of what the window can show.
 void drag_left(Panes& panes, const Layout& layout, float x);
 void drag_grid(Panes& panes, const Layout& layout, float x);

@@ -35,6 +35,8 @@ WorkspaceOptions drawn_by(WorkspaceOptions setup, const shell::RenderDevice& dev
   return setup;
 }
 
+float scale_of(const ScreenshotOptions& options) { return window_scale({options.width, options.height}, options.scale); }
+
 /// Shows what the options open beside the state. Returns the clock when all is drawn.
 double show(OffscreenViewer& viewer, const ScreenshotOptions& options) {
   viewer.ui().draw_when_read();
@@ -43,7 +45,7 @@ double show(OffscreenViewer& viewer, const ScreenshotOptions& options) {
   if (!options.steps.empty()) workspace.open_steps(options.steps);
   if (!options.lesson.empty()) workspace.show_lesson(options.lesson, options.lesson_card);
   if (options.is_presentation) workspace.present();
-  const double now_s = workspace.settle({options.width, options.height}, options.scale, 0.0);
+  const double now_s = workspace.settle({options.width, options.height}, scale_of(options), 0.0);
   const EngineResult& result = workspace.result();
   if (result.run == 0 || result.is_stale) throw Error(result.error_kind, "{}", result.error);
   if (!options.steps.empty() && workspace.notice().is_warning)
@@ -86,7 +88,7 @@ void take_screenshot(const ScreenshotOptions& options) {
   const double now_s = show(viewer, options);
   Workspace& workspace = viewer.workspace();
   if (options.out.extension() == ".csv")
-    return write_file_atomically(options.out, workspace.csv({options.width, options.height}, options.scale, now_s));
+    return write_file_atomically(options.out, workspace.csv({options.width, options.height}, scale_of(options), now_s));
   if (options.is_figure) {
     std::ranges::for_each(workspace.write_figure(options.out, options.look), add_note);
     return;

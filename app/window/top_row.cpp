@@ -61,8 +61,14 @@ float hint_width(const shell::Ui& ui, RowForm form) {
   return form == RowForm::Whole ? key + std::ceil(text_width(ui.fonts().small, kFindText)) + kHintPadding : key;
 }
 
-/// Returns the width of Back and Forward, with the gap after them.
-float arrows_width() { return 2.0F * ImGui::GetFrameHeight() + 2.0F * kHintPadding; }
+constexpr const char *kBack = "Back", *kForward = "Forward";
+
+/// Returns the width of Back and Forward, with the gap after them: by name in a whole row, else as arrows.
+float history_width(const shell::Ui& ui, RowForm form) {
+  const float names = std::ceil(text_width(ui.fonts().body, kBack)) + std::ceil(text_width(ui.fonts().body, kForward));
+  const float padding = 4.0F * ImGui::GetStyle().FramePadding.x;
+  return (form == RowForm::Whole ? names + padding : 2.0F * ImGui::GetFrameHeight()) + 2.0F * kHintPadding;
+}
 
 class RowPainter {
  public:
@@ -110,18 +116,22 @@ class RowPainter {
   }
 
   /// Draws Back and Forward, which end before `right`. Returns where they begin.
-  float draw_arrows(float right, bool can_go_back, bool can_go_forward) {
+  float draw_history(float right, bool can_go_back, bool can_go_forward) {
     if (form_ == RowForm::GroupList) return right;
-    const float edge = ImGui::GetFrameHeight(), left = right - arrows_width(), y = std::round((height_ - edge) * 0.5F);
-    const auto arrow = [&](float x, const char* id, ImGuiDir direction, bool is_enabled) {
-      ImGui::SetCursorPos({x, y});
+    const float edge = ImGui::GetFrameHeight(), left = right - history_width(frame_.ui, form_);
+    const auto button = [&](const char* id, const char* label, ImGuiDir direction, bool is_enabled) {
       const Command& command = find_command(id);
-      const std::string help = fmt::format("{} {}", command.help, keys_text(command));
-      if (draw_arrow_button(frame_, fmt::format("row.{}", id), direction, help.c_str(), is_enabled))
-        frame_.start_command(id);
+      const std::string name = fmt::format("row.{}", id), help = fmt::format("{} {}", command.help, keys_text(command));
+      ImGui::BeginDisabled(!is_enabled);
+      const bool is_clicked = form_ == RowForm::Whole ? draw_button(frame_, name, label, help.c_str())
+                                                      : draw_arrow_button(frame_, name, direction, help.c_str());
+      ImGui::EndDisabled();
+      if (is_clicked) frame_.start_command(id);
     };
-    arrow(left, "view.back", ImGuiDir_Left, can_go_back);
-    arrow(left + edge + kHintPadding * 0.5F, "view.forward", ImGuiDir_Right, can_go_forward);
+    ImGui::SetCursorPos({left, std::round((height_ - edge) * 0.5F)});
+    button("view.back", kBack, ImGuiDir_Left, can_go_back);
+    ImGui::SameLine(0.0F, kHintPadding * 0.5F);
+    button("view.forward", kForward, ImGuiDir_Right, can_go_forward);
     return left;
   }
 
@@ -238,9 +248,11 @@ RowForm row_form(const shell::Ui& ui, float width) {
   float views = 0.0F;
   for (const ViewGroup& group : view_groups()) views = std::max(views, views_width(ui, group));
   const float menus = menus_width(ui, false), one = menus_width(ui, true), list = list_width(ui);
-  const float room = width - 2.0F * kAtEnd - kAfterMenus - 2.0F * kHintPadding - arrows_width();
-  const float groups = groups_width(ui), key = hint_width(ui, RowForm::KeyHint);
-  if (menus + groups + views + hint_width(ui, RowForm::Whole) <= room) return RowForm::Whole;
+  const float room = width - 2.0F * kAtEnd - kAfterMenus - 2.0F * kHintPadding;
+  const float groups = groups_width(ui);
+  const auto right = [&](RowForm form) { return hint_width(ui, form) + history_width(ui, form); };
+  const float key = right(RowForm::KeyHint);
+  if (menus + groups + views + right(RowForm::Whole) <= room) return RowForm::Whole;
   if (menus + groups + views + key <= room) return RowForm::KeyHint;
   if (one + groups + views + key <= room) return RowForm::OneMenu;
   return one + groups + list + key <= room ? RowForm::ViewList : RowForm::GroupList;
@@ -258,7 +270,7 @@ RowChoice draw_top_row(Frame& frame, const RowContext& context) {
   RowPainter painter(frame, context.form, context.last);
   const float end = painter.draw(ImGui::GetCursorPosX() + kAfterMenus) + kHintPadding;
   const float right_end = painter.draw_hint(width - kAtEnd);
-  const float hint = painter.draw_arrows(right_end, context.can_go_back, context.can_go_forward) - kHintPadding;
+  const float hint = painter.draw_history(right_end, context.can_go_back, context.can_go_forward) - kHintPadding;
   const bool is_stale = frame.result.is_stale && frame.result.run != 0;
   const glm::vec2 bottom = origin + glm::vec2(0.0F, height - 0.5F);
   draw_line(bottom, bottom + glm::vec2(width, 0.0F), is_stale ? theme.warning : theme.border);

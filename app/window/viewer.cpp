@@ -116,7 +116,8 @@ class ViewerLoop {
     try {
       device_.check_sleep();
       const std::uint64_t drawn_before = ui_.frames_drawn();
-      workspace_.frame(window_.framebuffer_size(), window_.content_scale(), now_s);
+      const glm::uvec2 size = window_.framebuffer_size();
+      workspace_.frame(size, window_scale(size, window_.content_scale()), now_s);
       note_screen();
       if (is_asked || ui_.frames_drawn() != drawn_before) window_.present();
       if (std::string title = workspace_.title(); title != title_) window_.set_title(title_ = std::move(title));

@@ -115,6 +115,12 @@ TEST_SUITE("cpu") {
     CHECK(layout_window({1600.0F, 200.0F}, strips, Panes{}).texts.size.y == 0.0F);
   }
 
+  TEST_CASE("a window of many pixels has larger letters, unless the monitor's scale has made them so") {
+    CHECK(window_scale({1600, 1000}, 1.0F) == 1.0F);
+    CHECK(window_scale({2560, 1440}, 1.0F) == 1.25F);
+    CHECK(window_scale({2560, 1440}, 2.0F) == 2.0F);
+  }
+
   TEST_CASE("splitters stop where the map would vanish") {
     Panes panes;
     const Layout layout = layout_window({1600.0F, 1000.0F}, {.menu = 26.0F, .has_left = true}, panes);
