@@ -90,10 +90,10 @@ TEST_SUITE("cpu") {
           "L0 H0 shows no clear pattern: previous token 0.30, sink 0.43");
     CHECK(badge_text(head_with(0.3)).empty());
     CHECK(metrics_text(head_with(1.0), {}) ==
-          "previous 1.00 \u00B7 duplicate \u2013 \u00B7 induction \u2013 \u00B7 sink 0.67 \u00B7 concentration 1.00 "
+          "previous 1.00 \u00B7 sink 0.67 \u00B7 concentration 1.00 "
           "\u00B7 evenness 0.00 \u00B7 entropy 0.00 nats \u00B7 distance 0.7 tokens");
     const evaluation::PatternScoring mul{.measure = evaluation::PatternMeasure::Mul};
-    CHECK(metrics_text(head_with(1.0), mul).starts_with("previous mul 0.67 \u00B7 duplicate mul \u2013 \u00B7 "));
+    CHECK(metrics_text(head_with(1.0), mul).starts_with("previous mul 0.67 \u00B7 sink "));
     CHECK(metric_number(HeadMetric::Distance, 12.345) == "12.3");
     CHECK(metric_number(HeadMetric::Sink, -0.001) == "0.00");
     CHECK(metric_number(HeadMetric::Sink, std::nullopt) == "\u2013");

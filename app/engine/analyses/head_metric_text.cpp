@@ -164,8 +164,9 @@ std::string metrics_text(const HeadMetrics& metrics, const PatternScoring& scori
   for (std::size_t i = 0; i < kHeadMetrics; ++i) {
     const auto metric = static_cast<HeadMetric>(i);
     const std::optional<double> value = metrics.value(metric, scoring);
+    if (!value) continue;
     text += fmt::format("{}{} {}{}", text.empty() ? "" : " \u00B7 ", metric_title(metric, scoring),
-                        metric_number(metric, value), value ? text_of(metric).unit : "");
+                        metric_number(metric, value), text_of(metric).unit);
   }
   return text;
 }

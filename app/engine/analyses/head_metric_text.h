@@ -57,7 +57,7 @@ NumberRef metric_origin(std::uint32_t batch, evaluation::HeadMetric metric, cons
 std::optional<NumberRef> number_of(const HeadRef& head, std::uint32_t batch, evaluation::HeadMetric metric,
                                    const evaluation::HeadMetrics& metrics, const evaluation::PatternScoring& scoring);
 
-/// Returns "previous 0.98 · duplicate – · …": all metrics.
+/// Returns "previous 0.98 · sink 0.11 · …": all metrics that are defined.
 std::string metrics_text(const evaluation::HeadMetrics& metrics, const evaluation::PatternScoring& scoring);
 
 }  // namespace headlight::app

@@ -18,6 +18,7 @@ namespace headlight::app {
 namespace {
 
 constexpr float kMinEdge = 64.0F, kMaxEdge = 320.0F;
+constexpr float kLeastEdge = 56.0F;  // where smaller maps make one more line whole
 constexpr float kGap = 10.0F;
 constexpr float kCaption = 20.0F;
 constexpr float kLayerGap = 8.0F;
@@ -131,7 +132,7 @@ class ModelView final : public ViewPanel {
     return std::floor(std::min(width - taken, room));
   }
 
-  /// Lays out the largest maps of which all fit into the room; of many heads none do, and the list is scrolled.
+  /// Lays out the largest maps of which all fit into the room, or whole lines of them where the list is scrolled.
   Lines fitting_lines(const Frame& frame, const std::vector<HeadRef>& heads, glm::vec2 room) const {
     const inference::BlockShape& shape = frame.result.shapes.at(heads.front().block);
     const float aspect = static_cast<float>(shape.queries) / static_cast<float>(std::max(shape.keys, 1U));
@@ -141,7 +142,17 @@ class ModelView final : public ViewPanel {
       return Lines(heads, width, std::min(edge, width), growth, aspect, per_layer);
     };
     const auto fits = [&](const Lines& all) { return all.height + kMargin <= room.y; };
-    if (edge_ || !fits(lines_of(kMinEdge, 1.0F))) return lines_of(edge_.value_or(kUsualEdge), kMaxGrowth);
+    if (edge_) return lines_of(*edge_, kMaxGrowth);
+    if (!fits(lines_of(kMinEdge, 1.0F))) {
+      // As many whole lines as have room for maps that can be read: a part of a line shows no map.
+      const Lines usual = lines_of(kUsualEdge, kMaxGrowth);
+      const float rest = kCaption + kGap + kLayerGap;
+      for (float count = std::ceil(room.y / (usual.map.y + rest)); count >= 1.0F; --count) {
+        const float tall = std::floor(room.y / count) - rest, wide = tall * usual.map.x / std::max(usual.map.y, 1.0F);
+        if (wide >= kLeastEdge) return lines_of(std::floor(std::min(wide, usual.map.x)), 1.0F);
+      }
+      return usual;
+    }
     float edge = kMaxEdge;
     while (edge > kMinEdge && !fits(lines_of(edge, 1.0F))) edge -= 4.0F;
     return lines_of(edge, 1.0F);
@@ -175,7 +186,7 @@ class ModelView final : public ViewPanel {
   /// Draws title, order, and the thumbnails' size.
   void draw_title(Frame& frame, std::size_t listed) {
     constexpr float kOrder = 130.0F, kSlider = 70.0F, kSizeGap = 6.0F, kScaleGap = 20.0F;
-    const float size = kSlider + kSizeGap + text_width(frame.ui.fonts().small, "size 888");
+    const float size = kSlider + kSizeGap + text_width(frame.ui.fonts().small, "888 px");
     HeadChoices& choices = frame.state.heads;
     draw_view_title(frame, "Model");
     frame.mark("model.title", last_item_rect());
@@ -188,7 +199,8 @@ class ModelView final : public ViewPanel {
       ImGui::SameLine(0.0F, 12.0F);
       draw_sample_note(frame, "model.sample", sample_);
     }
-    const float width = kOrder + ImGui::GetFrameHeight() + size + 2.0F * ImGui::GetStyle().ItemSpacing.x;
+    const float gap = ImGui::GetStyle().ItemSpacing.x, turn = choices.order ? ImGui::GetFrameHeight() + gap : 0.0F;
+    const float width = kOrder + turn + size + gap;
     const shell::FontSet& fonts = frame.ui.fonts();
     const float down = ImGui::GetStyle().FramePadding.y + std::round(font_ascent(fonts.title) - font_ascent(fonts.small));
     put_scale(frame, scale_of_maps(frame), {last_item_rect().end().x + kScaleGap, last_item_rect().origin.y + down},
@@ -196,10 +208,11 @@ class ModelView final : public ViewPanel {
     continue_line_at_right(width, 12.0F);
     ImGui::SetNextItemWidth(kOrder);
     choose_metric(frame, "model.order", "by layer", choices.order, "The order of the heads: by layer, or by a metric.");
-    ImGui::SameLine();
-    choices.lowest_first ^=
-        draw_arrow_button(frame, "model.turn", choices.lowest_first ? ImGuiDir_Up : ImGuiDir_Down,
-                          "Turns the order round: the highest or the lowest first.", choices.order.has_value());
+    if (choices.order) {
+      ImGui::SameLine();
+      choices.lowest_first ^= draw_arrow_button(frame, "model.turn", choices.lowest_first ? ImGuiDir_Up : ImGuiDir_Down,
+                                                "Turns the order round: the highest or the lowest first.");
+    }
     ImGui::SameLine();
     ImGui::SetNextItemWidth(kSlider);
     float edge = edge_.value_or(std::clamp(asked_edge_, kMinEdge, kMaxEdge));
@@ -209,7 +222,7 @@ class ModelView final : public ViewPanel {
     step_by_keys(frame, edge, kMinEdge, kMaxEdge, 4.0F);
     if (edge != before) edge_ = edge;
     ImGui::SameLine(0.0F, kSizeGap);
-    write_label(frame.ui.fonts().small, frame.ui.theme().text_dim, fmt::format("size {:.0f}", edge));
+    write_label(frame.ui.fonts().small, frame.ui.theme().text_dim, fmt::format("{:.0f} px", edge));
   }
 
   void draw_heads(Frame& frame, const std::vector<HeadRef>& heads, const ShownMetrics& metrics) {
@@ -274,7 +287,10 @@ class ModelView final : public ViewPanel {
                            bool is_selected) {
     const shell::Theme& theme = frame.ui.theme();
     ImFont* font = frame.ui.fonts().small;
-    const std::string text = head_caption(head, metrics, frame.state.heads);
+    std::string text = head_caption(head, metrics, frame.state.heads);
+    // Below a small map the number stays, and what it measures is seen.
+    if (text_width(font, text) > box.size.x && text.size() > head_name(head).size())
+      text = head_name(head) + text.substr(text.rfind(' '));
     put_text(font, {box.origin.x, box.end().y + 4.0F}, is_selected ? theme.accent : theme.text_dim,
              fit_text(font, text, box.size.x));
   }
