@@ -76,7 +76,7 @@ class NotebookView final : public ViewPanel {
     }
     draw_header(frame, page, live, found, is_own);
     if (found != nullptr) copy_when_asked(frame, [&] { return csv(cells_table(live, *found)); });
-    const float list = std::clamp(std::round(width_left() * 0.27F), 200.0F, 380.0F);
+    const float list = std::clamp(std::round(width_left() * 0.32F), 200.0F, 440.0F);
     ImGui::BeginChild("cells", ImVec2(list, 0.0F), false);
     const std::size_t next = list_.draw(frame, page, cell, found, is_own);
     ImGui::EndChild();
@@ -101,8 +101,8 @@ class NotebookView final : public ViewPanel {
   static void offer_notebooks(Frame& frame) {
     draw_view_title(frame, "Notebook");
     draw_empty_note(frame, "notebook.empty", "No notebook is open",
-                    "With a notebook\u2019s preset this view lists its cells: each number that the notebook prints, beside "
-                    "what this device computes, and by how much they differ.");
+                    "The notebooks 000 to 004 compute attention step by step. This view lists a notebook\u2019s "
+                    "cells: each number that it prints, beside what this pass computes, and by how much they differ.");
     go_below_note();
     const float left = ImGui::GetCursorPosX();
     for (const NotebookPage& page : inference::notebook_pages()) {
