@@ -140,6 +140,9 @@ class GridPainter {
                            .is_hidden = !number && grid.hides_missing,
                            .is_selected = is_selected,
                            .is_hovered = is_hovered});
+    const bool is_blank = number && grid.texts.empty() && !is_written && !is_selected && !is_hovered;
+    if (is_blank)
+      outline_rect(box, shell::with_alpha(frame_.ui.theme().border, 0x80), 2.0F);  // its colour may be the ground's
   }
 
   /// Scrolls to a cell that is selected from elsewhere.
