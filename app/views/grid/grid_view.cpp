@@ -3,6 +3,7 @@
 #include "app/engine/analyses/head_metric_text.h"
 #include "app/state/comparison.h"
 #include "app/state/map_settings.h"
+#include "app/widgets/cell_grid.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/head_tools.h"
@@ -65,6 +66,7 @@ void draw_grid_header(Frame& frame) {
   choose_kind(frame, "grid.kind");
   draw_lines(frame, shape->batch);
   if (layers * shape->heads > 2) draw_order(frame);
+  if (frame.shows_difference()) draw_scale(frame, scale_of_signs(frame));
 }
 
 // Of the panel's height: what the heads get at least, and what stays for what is selected.
