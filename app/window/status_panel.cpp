@@ -44,6 +44,7 @@ std::string pass_in_words(const EngineResult& result) {
       short_bytes(result.timing.device_bytes));
 }
 
+constexpr const char* kAllKeys = "F1 all keys";
 constexpr const char* kKeysExplained = "The view\u2019s own keys, then those of every view. F1 lists all of them.";
 
 /// "Page ↑ ↓ matrix · ← → heads · ↑ ↓ layers · / text · F1 all keys"
@@ -51,7 +52,7 @@ std::string keys_of(const View& view) {
   std::string keys(view.keys);
   if (!view.takes_arrows)
     keys += fmt::format("{}\u2190 \u2192 heads \u00B7 \u2191 \u2193 layers", keys.empty() ? "" : " \u00B7 ");
-  return keys + " \u00B7 / text \u00B7 F1 all keys";
+  return fmt::format("{} \u00B7 / text \u00B7 {}", keys, kAllKeys);
 }
 
 class StatusLine {
@@ -70,12 +71,13 @@ class StatusLine {
     x_ += width + kGap;
   }
 
-  /// Draws a part at the right end, where the others leave room for it.
-  void last_part(const std::string& text, shell::Color color, const char* explanation) {
+  /// Draws a part at the right end. Returns false where the others leave no room for it.
+  bool last_part(const std::string& text, shell::Color color, const char* explanation) {
     const float left = right_edge_ - text_width(frame_.ui.fonts().small, text);
-    if (left < x_) return;
+    if (left < x_) return false;
     x_ = left;
     part(text, color, explanation);
+    return true;
   }
 
   float text_y() const { return std::round((ImGui::GetWindowHeight() - font_size(frame_.ui.fonts().small)) * 0.5F); }
@@ -170,8 +172,8 @@ void draw_status_panel(Frame& frame, const StatusContext& context) {
     }
   }
   if (remark.text.empty()) {
-    if (is_computed || result.capture)
-      line.last_part(keys_of(find_view(frame.state.view.tab)), theme.text_dim, kKeysExplained);
+    const auto offer = [&](const std::string& keys) { return line.last_part(keys, theme.text_dim, kKeysExplained); };
+    if ((is_computed || result.capture) && !offer(keys_of(find_view(frame.state.view.tab)))) offer(kAllKeys);
     return;
   }
   const ImVec2 origin = ImGui::GetWindowPos();
