@@ -56,9 +56,12 @@ std::string predicted_token_text(const EngineResult& result, std::uint32_t batch
 void draw_position_header(Frame& frame, const std::string& name, const std::string& title,
                           const PredictionPosition& position, const char* copied) {
   const float spacing = ImGui::GetStyle().ItemSpacing.x;
+  constexpr const char* kToken = "token";  // which of the window's arrows these are
   const float automatic = button_width("Automatic");
   const float copy = copied ? button_width(kCopyCsv) + kCopyGap : 0.0F;
-  const float controls = 2.0F * ImGui::GetFrameHeight() + spacing + copy + (position.is_chosen ? automatic + spacing : 0.0F);
+  const float name_width = text_width(frame.ui.fonts().small, kToken);
+  const float controls =
+      2.0F * (ImGui::GetFrameHeight() + spacing) + name_width + copy + (position.is_chosen ? automatic + spacing : 0.0F);
   const float right = ImGui::GetContentRegionMax().x - controls;
   const std::string token = predicted_token_text(frame.result, position.batch, position.token);
   frame.ui.ensure_glyphs(token);
@@ -84,6 +87,8 @@ void draw_position_header(Frame& frame, const std::string& name, const std::stri
                         position.token > position.first)) {
     choose_position(frame, position.token - 1);
   }
+  ImGui::SameLine();
+  write_label(frame.ui.fonts().small, frame.ui.theme().text_dim, kToken);
   ImGui::SameLine();
   if (draw_arrow_button(frame, name + ".next", ImGuiDir_Right, "The prediction one token later.",
                         position.token + 1 < position.end)) {
