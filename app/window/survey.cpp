@@ -1,4 +1,5 @@
 #include "app/data/survey/survey_room.h"
+#include "app/engine/analyses/head_metric_text.h"
 #include "app/models/starter_view.h"
 #include "app/state/corpus_settings.h"
 #include "app/state/session_file.h"
@@ -83,8 +84,8 @@ class Surveys final : public Feature {
                            ? "The survey is of a model without such a head."
                            : "The survey measured the encoder's heads alone, because its texts have no targets.");
     }
-    form.note(fmt::format("{} over {} texts: mean \u00B1 spread, rank of {} heads", survey.name(place), survey.texts,
-                          survey.count()));
+    form.note(fmt::format("{} over {} texts: mean \u00B1 spread, rank of {} heads", head_name(selected.head_ref()),
+                          survey.texts, survey.count()));
     if (const auto own = room_.notes().find(survey.name(place)); own != room_.notes().end())
       form.note(fmt::format("Your note: {}{}{}", own->second.label, own->second.label.empty() ? "" : " \u00B7 ",
                             own->second.text));
