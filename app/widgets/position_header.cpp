@@ -56,7 +56,7 @@ std::string predicted_token_text(const EngineResult& result, std::uint32_t batch
 void draw_position_header(Frame& frame, const std::string& name, const std::string& title,
                           const PredictionPosition& position, const char* copied) {
   const float spacing = ImGui::GetStyle().ItemSpacing.x;
-  constexpr const char* kToken = "token";  // which of the window's arrows these are
+  constexpr const char* kToken = "token";  // tells these arrows from the window's others
   const float automatic = button_width("Automatic");
   const float copy = copied ? button_width(kCopyCsv) + kCopyGap : 0.0F;
   const float name_width = text_width(frame.ui.fonts().small, kToken);

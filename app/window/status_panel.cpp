@@ -47,7 +47,7 @@ std::string pass_in_words(const EngineResult& result) {
 constexpr const char* kAllKeys = "F1 all keys";
 constexpr const char* kKeysExplained = "The view\u2019s own keys, then those of every view. F1 lists all of them.";
 
-/// "Page ↑ ↓ matrix · ← → heads · ↑ ↓ layers · / text · F1 all keys"
+/// Returns "Page ↑ ↓ matrix · ← → heads · ↑ ↓ layers · / text · F1 all keys".
 std::string keys_of(const View& view) {
   std::string keys(view.keys);
   if (!view.takes_arrows)
