@@ -29,7 +29,7 @@ struct Column {
   BarKind bar = BarKind::None;
   std::optional<int> decimals = 2;  ///< on screen; none: as many as fit into six characters
   double least_end = 1e-9;          ///< bars are measured by this number at least
-  bool is_wide = false;             ///< takes what room is left; bars are as high as a line and before the numbers
+  bool is_wide = false;  ///< takes what room is left; bars are as high as a line, before the numbers, and of one scale
   bool is_shown = true, is_copied = true;
   std::optional<NumberRef> origin = {};  ///< what is asked about a number, without subject and value; none: nothing is
 

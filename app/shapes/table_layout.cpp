@@ -47,7 +47,25 @@ TableLayout::TableLayout(const Table& table, TableLook look) : look_(std::move(l
     sharing += takes_spare(column) ? 1.0F : 0.0F;
     slots_.push_back(std::ceil(slot));
     widths.push_back(std::max({title, least, std::min(slots_.back() + kNumberGap, most)}));
-    all += widths.back();
+  }
+  // Bars as high as a line are compared across columns: these have one width, one room for numbers and one scale.
+  const auto has_bars = [&](std::size_t i) { return column(i).is_wide && column(i).has_numbers(); };
+  float bars_width = 0.0F, bars_slot = 0.0F;
+  std::pair<double, double> bars_ends;
+  for (std::size_t i = 0; i < count(); ++i) {
+    if (!has_bars(i)) continue;
+    const auto& [low, high] = columns_[i].second;
+    bars_width = std::max(bars_width, widths[i]);
+    bars_slot = std::max(bars_slot, slots_[i]);
+    bars_ends = {std::min(bars_ends.first, low), std::max(bars_ends.second, high)};
+  }
+  for (std::size_t i = 0; i < count(); ++i) {
+    if (has_bars(i)) {
+      widths[i] = bars_width;
+      slots_[i] = bars_slot;
+      columns_[i].second = bars_ends;
+    }
+    all += widths[i];
   }
   const float spare = std::floor(std::max(look_.room - all, 0.0F) / std::max(sharing, 1.0F));
   edges_.push_back(look_.gutter);

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <map>
 #include <numeric>
 
@@ -161,6 +162,22 @@ TEST_SUITE("cpu") {
     CHECK(*titles.back().text == "size\u2191");
     CHECK(titles.back().ink == TableInk::Accent);
     CHECK(titles.front().ink == TableInk::Dim);
+  }
+
+  TEST_CASE("bars as high as a line have one scale across columns, whatever these are called") {
+    Table table{.rows = 1};
+    table.add({.title = "now", .bar = BarKind::Size, .is_wide = true}, [](std::size_t) { return CellNumber(40.0); });
+    table.add({.title = "without this head", .bar = BarKind::Size, .is_wide = true},
+              [](std::size_t) { return CellNumber(100.0); });
+    const TableLayout layout(table, {.width = width_of, .room = 400.0F});
+    std::vector<float> lengths;
+    for (const TableItem& item : layout.row(0)) {
+      if (item.ink == TableInk::Bar) lengths.push_back(item.rect.size.x);
+    }
+    REQUIRE(lengths.size() == 2);
+    CHECK(lengths[0] == std::round(0.4F * lengths[1]));
+    CHECK(layout.title(0).size.x == layout.title(1).size.x);
+    CHECK(layout.width() <= 400.0F);
   }
 
   TEST_CASE("a number too small for half a pixel has no bar, and others the colour of their sign") {
