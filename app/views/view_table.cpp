@@ -65,8 +65,8 @@ std::string why_no_parts_of_logits(const Frame& frame) {
   const std::string why = frame.result.network ? attribution::why_not_attributable(*frame.result.network) : std::string();
   if (why.empty()) return {};
   return fmt::format(
-      "This view doesn't take this model's logits apart. It can where a decoder has norms before its "
-      "branches; of this model, {}.",
+      "This view doesn't take this model's logits apart. The reason: {}. It works for a model of one stack with a norm "
+      "before each branch, like GPT-2.",
       why);
 }
 

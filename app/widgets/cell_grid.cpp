@@ -7,7 +7,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kScaleRoom = 200.0F, kScaleLine = 20.0F, kScaleBar = 120.0F, kScaleGap = 6.0F;
+constexpr float kScaleRoom = 200.0F, kScaleLine = 28.0F, kScaleBar = 120.0F, kScaleGap = 6.0F;
 
 GridLayout grid_layout(const Frame& frame, const Grid& grid, GridKind kind, glm::vec2 room) {
   ImFont* font = frame.ui.fonts().small;

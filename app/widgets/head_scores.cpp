@@ -194,7 +194,6 @@ void draw_score_list(Frame& frame, const ScoredHeads& scored) {
                        head.block.layer.value, head.head, scored.remark ? scored.remark(head) : "");
   };
   if (scored.choose_order) scored.choose_order();
-  ImGui::BeginChild("list", {0.0F, 0.0F});
   const TableEvents events = draw_bars(frame, scored.name + ".row",
                                        bar_table(
                                            rows.size(), label, [&](std::size_t row) { return rows[row]->value(); },
@@ -203,7 +202,6 @@ void draw_score_list(Frame& frame, const ScoredHeads& scored) {
   if (events.hovered) point_at(frame, scored, rows[*events.hovered]);
   if (events.clicked) go_to_head(frame, rows[*events.clicked]->head, false);
   if (events.opened) click_head(frame, scored, rows[*events.opened]->head, true);
-  ImGui::EndChild();
   if (frame.says.empty()) frame.says = scores_sentence(frame, scored.scores);
 }
 

@@ -12,6 +12,9 @@ namespace {
 constexpr float kTitles = 40.0F;     // the most that titles take of a table's height
 constexpr float kMostShare = 0.12F;  // of a wide table's width, for a column of numbers
 
+/// Returns the part of a height that whole rows fill, of one at least: a cut one looks like the last.
+float whole_rows(float height, float row) { return std::max(std::floor(height / row), 1.0F) * row; }
+
 ImFont* font_of(const shell::FontSet& fonts, TableFont font) {
   return std::array{fonts.body, fonts.strong, fonts.mono, fonts.small}[static_cast<std::size_t>(font)];
 }
@@ -89,7 +92,7 @@ TableEvents TableView::draw(Frame& frame, const TableParts& parts, TableOrder& o
                     ImGuiWindowFlags_NoBackground | ImGuiWindowFlags_NoNav |
                         (layout_->width() > room ? ImGuiWindowFlags_HorizontalScrollbar : ImGuiWindowFlags_None));
   draw_titles(frame, order);
-  begin_bare_region("rows", {layout_->width() + bar, 0.0F});
+  begin_bare_region("rows", {layout_->width() + bar, whole_rows(height_left(), layout_->row_height())});
   reveal(parts.chosen);
   if (listed_.empty()) write_note(frame, parts.empty);
   const TableEvents events = draw_listed(frame, parts);
@@ -182,8 +185,11 @@ void TableView::point_at(Frame& frame, std::size_t row, float x) const {
 TableEvents draw_bars(Frame& frame, std::string name, Table table, const TableParts& parts) {
   TableView view(std::move(name));
   view.show(std::move(table));
+  ImGui::BeginChild(view.name_.c_str(), {0.0F, whole_rows(height_left(), TableLook().line)});
   view.lay_out(frame, region_left(), 0.0F);
-  return view.draw_listed(frame, parts, true);
+  const TableEvents events = view.draw_listed(frame, parts, true);
+  ImGui::EndChild();
+  return events;
 }
 
 std::string signed_text(double value) {

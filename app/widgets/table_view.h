@@ -63,7 +63,7 @@ class TableView {
   float height_ = 0.0F;  ///< of the rows' region
 };
 
-/// Draws a bar_table() in the current region, whose rows are as wide as it and marked "<name>.0", "<name>.1", …
+/// Draws a bar_table() into what is left of the region, in whole rows that scroll, marked "<name>.0", "<name>.1", …
 TableEvents draw_bars(Frame& frame, std::string name, Table table, const TableParts& parts);
 
 /// Returns "+1.234" or "−0.012": with its sign.

@@ -11,7 +11,7 @@ constexpr std::size_t kStepLogits = std::size_t{1} << 21;
 /// Heads of a layer that are offered to be knocked out together, each in a pass of its own.
 constexpr std::size_t kMaxPasses = 32;
 /// Likeliest tokens that are kept of each pass.
-constexpr std::size_t kKeptCandidates = 12;
+constexpr std::size_t kKeptCandidates = 40;
 /// Numbers of heads' outputs that are read at once.
 constexpr std::size_t kStepOutputs = std::size_t{1} << 18;
 /// Passes that steps leave room for, where a text's logits don't fit into one step.

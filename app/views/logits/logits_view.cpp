@@ -91,7 +91,6 @@ void draw_sources(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& 
     write_note(frame,
                fmt::format("Tokens of the second text alone gave {} there.", signed_text(explained.baseline_elsewhere)));
   }
-  ImGui::BeginChild("sources", {0.0F, 0.0F});
   std::vector<std::size_t> places(end - first);  // [row] from the first token on
   std::iota(places.begin(), places.end(), std::size_t{0});
   const auto size = [&](std::size_t place) { return std::abs(shown.tokens[first + place]); };
@@ -118,7 +117,6 @@ void draw_sources(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& 
                        {"source token", fmt::format("token {} \u201C{}\u201D", places[*row], token_of(*row))});
     frame.transient.pointed_number = std::move(asked);
   }
-  ImGui::EndChild();
   if (events.clicked) {
     frame.state.view.pinned =
         attention::Cell{.query = position.token, .key = static_cast<std::uint32_t>(first + places[*events.clicked])};

@@ -21,8 +21,10 @@ namespace {
 
 using ShownKnockouts = ComparedFinding<HeadKnockouts>;
 
-constexpr std::size_t kNextTokens = 8;  // of each pass
-constexpr float kTokensWidth = 360.0F;  // of both lists, at least
+constexpr std::size_t kLeastTokens = 8;  // of each pass
+constexpr float kTokenRow = 32.0F;       // where there is room for more of them
+constexpr double kLeastChance = 5e-5;    // is written as 0.01 %
+constexpr float kTokensWidth = 360.0F;   // of both lists, at least
 
 /// Returns the unit: percentage points of probabilities, nats of losses; empty: logits.
 std::string unit_of(KnockoutMeasure measure) {
@@ -116,20 +118,18 @@ Sentence ablation_sentence(const Frame& frame, const ChosenLogit& logit, const S
       found.baseline ? fmt::format("; in {} it {}", baseline_name(frame.state), change_in(*found.baseline)) : "");
 }
 
-/// Writes what the numbers are, and how many are known.
+/// Writes what the numbers and their colours are, and how many are known.
 void draw_summary(Frame& frame, const ChosenLogit& logit, const ShownKnockouts& found) {
   const std::string unit = unit_of(frame.state[kWhatIfView.measure]);
-  std::string text =
-      fmt::format("Each number: {} {}, minus now{}.", plain_text(measured_name(frame, logit)),
-                  ablation_text(frame.state[kWhatIfView.ablation]), unit.empty() ? "" : fmt::format(" ({})", unit));
   const HeadKnockouts& last = found.baseline ? *found.baseline : *found.now;  // which are measured after the present ones
-  if (!last.is_complete()) {
-    text += fmt::format(" {} of {} heads measured so far\u2026", last.without.size(), last.all_heads);
-  }
-  ImFont* font = frame.ui.fonts().small;
-  frame.ui.ensure_glyphs(text);
-  write_label(font, frame.ui.theme().text_dim, fit_text(font, text, width_left()));
-  mark_last_item(frame, "what_if.summary", text.c_str());
+  const std::string more = !last.is_complete()
+                               ? fmt::format(" {} of {} heads measured so far\u2026", last.without.size(), last.all_heads)
+                           : found.baseline ? ""
+                                            : " Blue: it falls, red: it rises.";
+  const std::string text =
+      fmt::format("Each number: {} {}, minus now{}.{}", plain_text(measured_name(frame, logit)),
+                  ablation_text(frame.state[kWhatIfView.ablation]), unit.empty() ? "" : fmt::format(" ({})", unit), more);
+  write_note(frame, text, frame.ui.theme().text, "what_if.summary");
 }
 
 void select(Frame& frame, const HeadRef& head) { select_head(frame.state.selection, head); }
@@ -177,14 +177,16 @@ HeadScores scores_of(const Frame& frame, const ShownKnockouts& found) {
   return scores;
 }
 
-/// Returns the likeliest tokens of both, those of the present first, with their chances in per cent as far as they are
-/// known.
-Table next_tokens(const Frame& frame, const PredictedNumbers& now, const PredictedNumbers& without, const HeadRef& head) {
+/// Returns the `most` likeliest tokens of both, those of the present first, with their chances in per cent as far as they
+/// are known; none that has hardly a chance in either.
+Table next_tokens(const Frame& frame, const PredictedNumbers& now, const PredictedNumbers& without, const HeadRef& head,
+                  std::size_t most) {
   std::vector<std::uint32_t> ids;
   for (const auto* likeliest : {&now.likeliest, &without.likeliest}) {
-    for (std::size_t i = 0; i < std::min(kNextTokens, likeliest->size()); ++i) {
-      const std::uint32_t id = likeliest->at(i).id;
-      if (std::ranges::find(ids, id) == ids.end()) ids.push_back(id);
+    for (std::size_t i = 0; i < std::min(most, likeliest->size()); ++i) {
+      const inference::Candidate& one = likeliest->at(i);
+      if (one.probability < kLeastChance && i > 0) break;
+      if (std::ranges::find(ids, one.id) == ids.end()) ids.push_back(one.id);
     }
   }
   const auto chance = [&](const PredictedNumbers& of) {
@@ -215,7 +217,8 @@ void draw_heads(Frame& frame, const ChosenLogit& logit, const HeadKnockouts& fou
   if (without != found.without.end() && !without->second.likeliest.empty()) {
     below = [&] {
       ImGui::Spacing();
-      tokens.show(next_tokens(frame, found.present, without->second, head));
+      const auto rows = static_cast<std::size_t>(std::max(height_left() / kTokenRow, 0.0F));
+      tokens.show(next_tokens(frame, found.present, without->second, head, std::max(rows, kLeastTokens)));
       TableOrder order;
       tokens.draw(frame, {}, order);
     };
@@ -338,15 +341,13 @@ class WhatIfView final : public ViewPanel {
     if (!found.now) return write_missing(frame, found.answer);
     draw_comparison(frame, "what_if", "what each head changes", found.of_baseline);
     copy_when_asked(frame, [&] { return csv(knockout_table(found, measure)); });
-    ImGui::Spacing();
+    draw_summary(frame, *logit, found);
     scores_ = scores_of(frame, found);
     ImGui::BeginChild("heads", {0.0F, height_left() - ImGui::GetFrameHeightWithSpacing()});
     const std::optional<HeadRef> before = pointed_;
     draw_heads(frame, *logit, *found.now, scores_, tokens_, before.value_or(frame.state.selection.head_ref()));
     ImGui::EndChild();
     draw_buttons(frame);
-    ImGui::SameLine(0.0F, kControlGap);
-    draw_summary(frame, *logit, found);
     const std::optional<NumberRef>& number = frame.transient.pointed_number;
     pointed_.reset();
     if (number && number->of == kKnockoutChange) pointed_ = HeadRef{number->block, number->head};
