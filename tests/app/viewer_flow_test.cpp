@@ -210,11 +210,12 @@ TEST_SUITE("gpu") {
     CHECK(ui.sees("flow.threshold"));
     CHECK_FALSE(ui.sees("flow.residual"));
     CHECK(ui.sees("flow.legend.residual stream"));
-    int named = 0;
+    int named = ui.sees("flow.legend.several heads") ? 1 : 0;
     for (std::uint32_t head = 0; head < ui.result().shapes.begin()->second.heads; ++head) {
       if (ui.sees(fmt::format("flow.legend.head {}", head))) ++named;
     }
     CHECK(named >= 2);
+    CHECK(plain_text(ui.window().sentence()).starts_with("Beside its own residual stream, "));
     const std::uint32_t last = ui.result().input->source.length - 1;
     CHECK(ui.sees(fmt::format("flow.node.2.{}", last)));
     ui.move_to(fmt::format("flow.node.2.{}", last));  // its tooltip asks for predictions
@@ -226,6 +227,7 @@ TEST_SUITE("gpu") {
       CHECK(ui.window().undo().undo_label() == "Choose what flows");
       CHECK(ui.sees("flow.graph"));
       CHECK(ui.sees("flow.residual") == (method != FlowMethod::Routes));
+      CHECK(ui.sees("flow.legend.residual stream (assumed)") == (method != FlowMethod::Routes));
     }
     const auto edge = some_edge(ui);
     REQUIRE(edge);
@@ -236,6 +238,20 @@ TEST_SUITE("gpu") {
     ui.wait(2.0);
     ui.press(shell::Key::Left, shell::kAlt);
     CHECK(ui.state().view.tab == "flow");
+  }
+
+  TEST_CASE("an edge is of one head where that gives more than half of it, and is told of before a residual stream") {
+    using attribution::FlowEdge;
+    const FlowEdge one{.layer = 1, .from = 0, .to = 2, .share = 0.3, .heads = {{3, 0.2}, {1, 0.1}}};
+    const FlowEdge even{.layer = 1, .from = 1, .to = 2, .share = 0.2, .heads = {{0, 0.1}, {2, 0.1}}};
+    const FlowEdge stream{.layer = 1, .from = 2, .to = 2, .share = 0.5, .is_residual = true};
+    CHECK(main_head(one) == 3);
+    CHECK_FALSE(main_head(even));
+    CHECK_FALSE(main_head(stream));
+    const FlowLayout layout({stream, one, even}, 2, 2);
+    CHECK(layout.edges.at(told_edge_into(layout, {.layer = 2, .token = 2}).value()).from == 0);
+    CHECK(FlowLayout({stream}, 2, 2).edges.at(0).is_residual);
+    CHECK(told_edge_into(FlowLayout({stream}, 2, 2), {.layer = 2, .token = 2}) == 0);
   }
 
   TEST_CASE("the threshold is the largest that leaves enough edges, until the user chooses one; a double click goes back") {

@@ -1,5 +1,7 @@
 #include "app/views/flow/flow_graph_panel.h"
 
+#include <cmath>
+
 #include <glm/geometric.hpp>
 
 #include "app/state/comparison.h"
@@ -65,9 +67,10 @@ shell::Color change_color(const Frame& frame, double change, double reach) {
 
 shell::Color color_of(const Frame& frame, const attribution::FlowEdge& edge) {
   if (edge.is_residual) return frame.ui.theme().text_dim;
-  if (edge.heads.empty()) return frame.ui.theme().output;
+  const std::optional<std::uint32_t> head = main_head(edge);
+  if (!head) return frame.ui.theme().output;
   const shell::Theme& theme = frame.ui.theme();
-  return shell::mark_on(theme.background, chart::pack(chart::head_color(edge.heads.front().head)), theme.text);
+  return shell::mark_on(theme.background, chart::pack(chart::head_color(*head)), theme.text);
 }
 
 /// The look of an edge.
@@ -92,21 +95,17 @@ EdgeLook look_of(const Frame& frame, const FlowLayout& layout, const attribution
           .is_dashed = edge.share == 0.0};
 }
 
-void draw_edge(const Frame& frame, const EdgeLook& look, glm::vec2 from, glm::vec2 to, bool is_hovered) {
+float line_width(float share) { return 2.0F + 4.0F * share; }
+
+void draw_edge(const EdgeLook& look, glm::vec2 from, glm::vec2 to) {
   constexpr float kDash = 6.0F;
-  const shell::Color color = is_hovered ? frame.ui.theme().crosshair : look.color;
-  const float width = 1.0F + 5.0F * look.share + (is_hovered ? 1.0F : 0.0F);
+  const shell::Color color = look.color;
+  const float width = line_width(look.share);
   if (!look.is_dashed) return draw_line(from, to, color, width);
   const float length = glm::distance(from, to);
   for (float at = 0.0F; at < length; at += 2.0F * kDash) {
     draw_line(glm::mix(from, to, at / length), glm::mix(from, to, std::min(at + kDash, length) / length), color, width);
   }
-}
-
-/// Returns "+12 pt", "−0.4 pt": of a share, in points of a hundred.
-std::string change_points(double change) {
-  const double points = 100.0 * change;
-  return fmt::format("{}{:.{}f} pt", points < 0.0 ? "\u2212" : "+", std::abs(points), std::abs(points) < 9.95 ? 1 : 0);
 }
 
 /// Returns the part of the region that is in sight: labels are whole inside of it.
@@ -116,47 +115,85 @@ chart::Rect in_sight() {
   return {.origin = low, .size = to_glm(list->GetClipRectMax()) - low};
 }
 
-/// Writes at edges, the first ones before others, where there is room beside the labels before.
-void draw_labels(Frame& frame, const FlowLayout& layout, const Geometry& geometry,
-                 const std::vector<std::pair<const attribution::FlowEdge*, std::string>>& labels, const char* name) {
+/// Does another edge of the layer cross the box: one that goes straight up, or is at least as strong?
+bool is_crossed(const FlowLayout& layout, const Geometry& geometry, const attribution::FlowEdge& edge,
+                const chart::Rect& box) {
+  return std::ranges::any_of(layout.edges, [&](const attribution::FlowEdge& other) {
+    if (other.layer != edge.layer || &other == &edge) return false;
+    if (other.share < edge.share && other.from != other.to) return false;
+    const glm::vec2 from = geometry.begin(layout, other), to = geometry.end(layout, other);
+    const auto x_at = [&](float y) { return glm::mix(to.x, from.x, (y - to.y) / (from.y - to.y)); };
+    const auto [left, right] = std::minmax({x_at(box.origin.y), x_at(box.end().y)});
+    return right > box.origin.x && left < box.end().x;
+  });
+}
+
+/// An edge's label, and whether it is written even where it lies over other edges.
+struct EdgeLabel {
+  const attribution::FlowEdge* edge = nullptr;
+  std::string text;
+  bool is_needed = false;
+};
+
+/// Writes at edges, the first ones before others, where there is room beside the labels before and other edges.
+void draw_labels(Frame& frame, const FlowLayout& layout, const Geometry& geometry, const std::vector<EdgeLabel>& labels,
+                 const char* name) {
+  constexpr std::array kPlaces = {0.6F, 0.4F, 0.75F, 0.25F};  // on the way up
   ImFont* font = frame.ui.fonts().small;
   const chart::Rect seen = in_sight();
   std::vector<chart::Rect> taken;
-  for (const auto& [edge, text] : labels) {
+  for (const auto& [edge, text, is_needed] : labels) {
     const glm::vec2 from = geometry.begin(layout, *edge), to = geometry.end(layout, *edge);
-    // The label is near the edge's lower end, where edges into one node are apart.
     const glm::vec2 size(text_width(font, text) + 4.0F, font_size(font) + 2.0F);
-    const glm::vec2 middle = from + (to - from) * 0.4F;  // of one that goes straight up the label is beside it
-    if (middle.x < seen.origin.x || middle.x > seen.end().x) continue;
-    float left = edge->from == edge->to ? middle.x + 4.0F : middle.x - size.x * 0.5F;
-    if (left + size.x > seen.end().x) left = edge->from == edge->to ? middle.x - 4.0F - size.x : seen.end().x - size.x;
-    left = std::max(left, seen.origin.x);
-    const chart::Rect box{.origin = glm::round(glm::vec2(left, middle.y - size.y * 0.5F)), .size = size};
-    if (std::ranges::any_of(taken, [&](const chart::Rect& other) { return !chart::intersection(box, other).is_empty(); }))
-      continue;
-    taken.push_back(box);
-    fill_rect(box, shell::with_alpha(frame.ui.theme().background, 210), 3.0F);
-    put_text(font, box.origin + glm::vec2(2.0F, 1.0F), frame.ui.theme().text, text);
-    if (frame.items) frame.mark(fmt::format("{}.{}.{}.{}", name, edge->layer, edge->from, edge->to), box);
+    std::optional<chart::Rect> box;
+    for (std::size_t i = 0; i < kPlaces.size() && !box; ++i) {
+      const glm::vec2 middle = from + (to - from) * kPlaces[i];
+      if (middle.x < seen.origin.x || middle.x > seen.end().x) continue;
+      const bool goes_up = edge->from == edge->to;  // the label is beside it
+      float left = goes_up ? middle.x + 4.0F : middle.x - size.x * 0.5F;
+      if (left + size.x > seen.end().x) left = goes_up ? middle.x - 4.0F - size.x : seen.end().x - size.x;
+      left = std::max(left, seen.origin.x);
+      const chart::Rect place{.origin = glm::round(glm::vec2(left, middle.y - size.y * 0.5F)), .size = size};
+      const auto is_on = [&](const chart::Rect& other) { return !chart::intersection(place, other).is_empty(); };
+      if (is_needed || (std::ranges::none_of(taken, is_on) && !is_crossed(layout, geometry, *edge, place))) box = place;
+    }
+    if (!box) continue;
+    taken.push_back(*box);
+    fill_rect(*box, shell::with_alpha(frame.ui.theme().background, 210), 3.0F);
+    put_text(font, box->origin + glm::vec2(2.0F, 1.0F),
+             layout.baseline || is_needed ? frame.ui.theme().text : color_of(frame, *edge), text);
+    if (frame.items) frame.mark(fmt::format("{}.{}.{}.{}", name, edge->layer, edge->from, edge->to), *box);
   }
 }
 
-/// Writes at the edges that changed most by how many points they did, or at the strongest ones by which head they are.
-void draw_edge_labels(Frame& frame, const FlowLayout& layout, const Geometry& geometry) {
+/// Returns "H6 3.52 %", "H6+3 3.52 %" of four heads, "3.52 %" where heads were averaged.
+std::string share_text(const attribution::FlowEdge& edge) {
+  const std::string share = percent_text(edge.share);
+  if (edge.heads.empty()) return share;
+  return fmt::format("H{}{} {}", edge.heads.front().head,
+                     edge.heads.size() > 1 ? fmt::format("+{}", edge.heads.size() - 1) : "", share);
+}
+
+/// Writes at the edges that changed most by how many points they did, or at the strongest ones which heads they are of, and
+/// at the one that is told of.
+void draw_edge_labels(Frame& frame, const FlowLayout& layout, const Geometry& geometry, std::optional<std::size_t> told) {
   constexpr double kMinNamed = 0.005;
-  constexpr std::size_t kMaxNamed = 24;
+  constexpr float kNarrow = 900.0F;
+  const std::size_t most = in_sight().size.x < kNarrow ? 8 : 24;
   const bool is_compared = layout.baseline.has_value();
   std::vector<std::pair<double, const attribution::FlowEdge*>> named;
   for (const attribution::FlowEdge& edge : layout.edges) {
     const double number = is_compared ? edge.share - layout.baseline_share(edge).value_or(edge.share) : edge.share;
-    if (std::abs(number) >= kMinNamed && (is_compared || !edge.heads.empty())) named.emplace_back(number, &edge);
+    const bool is_told = told && &edge == &layout.edges[*told];
+    if (is_told) named.emplace_back(HUGE_VAL, &edge);
+    if (!is_told && std::abs(number) >= kMinNamed && (is_compared || !edge.is_residual)) named.emplace_back(number, &edge);
   }
   std::ranges::stable_sort(named, std::greater(), [](const auto& one) { return std::abs(one.first); });
-  named.resize(std::min(named.size(), kMaxNamed));
-  std::vector<std::pair<const attribution::FlowEdge*, std::string>> labels;
-  for (const auto& [number, edge] : named) {
-    labels.emplace_back(
-        edge, is_compared ? change_points(number) : fmt::format("H{} {}", edge->heads.front().head, percent_text(number)));
+  named.resize(std::min(named.size(), most));
+  std::vector<EdgeLabel> labels;
+  for (const auto& [rank, edge] : named) {
+    const double change = edge->share - layout.baseline_share(*edge).value_or(edge->share);
+    labels.push_back({edge, is_compared ? change_points(change) : share_text(*edge), std::isinf(rank)});
   }
   draw_labels(frame, layout, geometry, labels, is_compared ? "flow.change" : "flow.head");
 }
@@ -182,14 +219,17 @@ void draw_prediction(Frame& frame, const FlowLayout& layout, const Geometry& geo
   frame.mark("flow.prediction", {.origin = at, .size = size});
 }
 
-void draw_layer_names(Frame& frame, const Geometry& geometry, float width) {
+/// Names stay at the left edge where the graph is scrolled.
+void draw_layer_names(Frame& frame, const Geometry& geometry, float height) {
   ImFont* font = frame.ui.fonts().small;
+  const float left = std::max(geometry.origin.x, in_sight().origin.x);
+  if (left > geometry.origin.x)
+    fill_rect({{left, geometry.origin.y}, {kGutter - 8.0F, height}}, frame.ui.theme().background, 0.0F);
   const auto step = static_cast<std::uint32_t>(std::ceil((font_size(font) + 2.0F) / geometry.row));
   for (std::uint32_t layer = 0; layer <= geometry.layers; ++layer) {
     const float y = geometry.y_of(layer);
-    draw_line({geometry.origin.x + kGutter, y}, {geometry.origin.x + width, y}, frame.ui.theme().grid);
     if (layer % step != 0 && layer != geometry.layers) continue;
-    put_text(font, {geometry.origin.x, std::round(y - font_size(font) * 0.5F)}, frame.ui.theme().text_dim,
+    put_text(font, {left, std::round(y - font_size(font) * 0.5F)}, frame.ui.theme().text_dim,
              layer == 0 ? "input" : fmt::format("layer {}", frame.result.network->layer_number(layer - 1)));
   }
 }
@@ -197,8 +237,7 @@ void draw_layer_names(Frame& frame, const Geometry& geometry, float width) {
 void draw_token_names(Frame& frame, const FlowLayout& layout, const Geometry& geometry, std::uint32_t batch) {
   ImFont* font = frame.ui.fonts().small;
   const float y = geometry.y_of(0) + 12.0F;
-  for (const auto& [token, column] : layout.columns) {
-    const std::string name = predicted_token_text(frame.result, batch, token);
+  for (const auto& [token, name] : token_names(frame, layout, batch)) {
     frame.ui.ensure_glyphs(name);
     const float x = geometry.at(layout, {.layer = 0, .token = token}).x;
     if (geometry.column >= kWrittenColumn) {
@@ -241,16 +280,21 @@ void reveal(glm::vec2 point) {
 
 void draw_flow_legend(Frame& frame, const FlowLayout& layout) {
   constexpr float kSwatch = 16.0F, kPad = 5.0F, kGap = 14.0F;
+  const char* residual = assumes_residual(frame) ? "residual stream (assumed)" : "residual stream";
   std::map<std::string, shell::Color> entries;
   std::map<std::uint32_t, shell::Color> heads;
   for (const attribution::FlowEdge& edge : layout.edges) {
-    if (!edge.is_residual && !edge.heads.empty()) {
-      heads.emplace(edge.heads.front().head, color_of(frame, edge));
+    const std::optional<std::uint32_t> head = main_head(edge);
+    if (!edge.is_residual && head) {
+      heads.emplace(*head, color_of(frame, edge));
     } else {
-      entries.emplace(edge.is_residual ? "residual stream" : "attention", color_of(frame, edge));
+      entries.emplace(edge.is_residual     ? residual
+                      : edge.heads.empty() ? "attention"
+                                           : "several heads",
+                      color_of(frame, edge));
     }
   }
-  std::vector<std::pair<std::string, shell::Color>> shown(entries.rbegin(), entries.rend());
+  std::vector<std::pair<std::string, shell::Color>> shown(entries.begin(), entries.end());
   for (const auto& [head, color] : heads) shown.emplace_back(fmt::format("head {}", head), color);
   const TextStyleScope ink(frame);
   for (std::size_t i = 0; i < shown.size(); ++i) {
@@ -283,7 +327,10 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
   frame.mark("flow.graph", {.origin = geometry.origin, .size = size});
   const bool is_hovered = ImGui::IsItemHovered();
   const bool is_clicked = ImGui::IsItemClicked() && !ImGui::GetIO().KeyCtrl;  // with Ctrl it asks where a number is from
-  draw_layer_names(frame, geometry, size.x);
+  for (std::uint32_t layer = 0; layer <= geometry.layers; ++layer) {
+    const float y = geometry.y_of(layer);
+    draw_line({geometry.origin.x + kGutter, y}, {geometry.origin.x + size.x, y}, frame.ui.theme().grid);
+  }
   const glm::vec2 pointer = pointer_position();
   for (const FlowNode& node : layout.nodes) {
     if (!is_hovered) break;
@@ -292,13 +339,18 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
   }
   if (is_hovered && !events.hovered_node) events.hovered_edge = edge_under(layout, geometry, pointer);
   if (is_clicked) events.clicked_edge = events.hovered_edge;
-  const std::optional<std::size_t> strongest = chosen ? strongest_into(layout, *chosen) : std::nullopt;
+  const FlowNode top{.layer = layout.layers, .token = layout.start};
+  events.told_edge = events.hovered_edge
+                         ? events.hovered_edge
+                         : told_edge_into(layout, events.hovered_node ? *events.hovered_node : chosen.value_or(top));
   if (revealed) reveal(geometry.at(layout, *revealed));
   const double reach = std::max(layout.largest_change(), kMinReach);
   for (std::size_t i = 0; i < layout.edges.size(); ++i) {
     const attribution::FlowEdge& edge = layout.edges[i];
     const glm::vec2 from = geometry.begin(layout, edge), to = geometry.end(layout, edge);
-    draw_edge(frame, look_of(frame, layout, edge, reach), from, to, events.hovered_edge == i || strongest == i);
+    const EdgeLook look = look_of(frame, layout, edge, reach);
+    if (events.told_edge == i) draw_line(from, to, frame.ui.theme().crosshair, line_width(look.share) + 3.0F);
+    draw_edge(look, from, to);
     if (frame.items == nullptr || edge.is_residual) continue;
     frame.mark(fmt::format("flow.edge.{}.{}.{}", edge.layer, edge.from, edge.to),
                {.origin = (from + to) * 0.5F - 1.0F, .size = glm::vec2(2.0F)});
@@ -321,48 +373,12 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
       frame.mark(fmt::format("flow.node.{}.{}", node.layer, node.token), {.origin = at - 2.0F, .size = glm::vec2(4.0F)});
     }
   }
-  draw_edge_labels(frame, layout, geometry);
+  draw_edge_labels(frame, layout, geometry, events.told_edge);
   draw_prediction(frame, layout, geometry, batch);
   draw_token_names(frame, layout, geometry, batch);
+  draw_layer_names(frame, geometry, size.y);
   if (events.hovered_edge) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
   return events;
-}
-
-std::string place_of(const Frame& frame, const FlowNode& node) {
-  if (node.layer == 0) return "the token vector";
-  return fmt::format("after layer {}", frame.result.network->layer_number(node.layer - 1));
-}
-
-Sentence edge_sentence(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge, std::uint32_t batch,
-                       bool is_most) {
-  const std::uint32_t layer = frame.result.network->layer_number(edge.layer);
-  const std::string to = query_word(predicted_token_text(frame.result, batch, edge.to));
-  const std::string source = key_word(predicted_token_text(frame.result, batch, edge.from));
-  const std::string from = edge.is_residual ? "its own residual stream" : "what " + source + " gives";
-  const std::string share = percent_word(edge.share);
-  Sentence said =
-      is_most ? fmt::format("Beside its own residual stream, {} of layer {} gets most from {}: {}", to, layer, source, share)
-              : fmt::format("Into {} of layer {} flows {}{}: {}", to, layer, edge.share > 0.5 ? "mostly " : "", from, share);
-  for (std::size_t i = 0; i < edge.heads.size(); ++i) {
-    said += fmt::format("{}{} ({})", i == 0 ? (edge.heads.size() == 1 ? ", by head " : ", by heads ") : ", ",
-                        edge.heads[i].head, percent_word(edge.heads[i].share));
-  }
-  if (const std::optional<double> before = layout.baseline_share(edge)) {
-    said += fmt::format("; in {} {}, {} {}", baseline_name(frame.state), percent_word(*before),
-                        difference_caption(frame.state), number_word(change_points(edge.share - *before)));
-  }
-  return said + ".";
-}
-
-void open_edge(Frame& frame, const attribution::FlowEdge& edge) {
-  State& state = frame.state;
-  const model::BlockRef block = encoder_block(frame.result.network->layer_number(edge.layer));
-  select_head(state.selection, {block, edge.heads.empty() ? state.selection.head : edge.heads.front().head});
-  state.selection.mean = edge.heads.empty() && !edge.is_residual ? HeadMean::Layer : HeadMean::None;
-  state.view.pinned = attention::Cell{.query = edge.to, .key = edge.from};
-  state.view.heatmap_stage = attention::Stage::Weights;
-  state.view.weighs_values = false;
-  state.view.tab = kHeadView;
 }
 
 }  // namespace headlight::app

@@ -10,17 +10,18 @@ namespace headlight::app {
 struct FlowEvents {
   std::optional<FlowNode> hovered_node;
   std::optional<std::size_t> hovered_edge, clicked_edge;  ///< of FlowLayout::edges
+  std::optional<std::size_t> told_edge;                   ///< the pointed-at one, else the strongest into the shown node
 };
 
 /// Draws the meaning of a single run's colours in lines as wide as the region: the residual stream, and the number of each
-/// head that an edge is coloured by.
+/// head that gives most of an edge.
 void draw_flow_legend(Frame& frame, const FlowLayout& layout);
 
 /// Draws nodes, edges, layers and the tokens' names into the region, which scrolls where the columns are wider. Edges that
 /// compare two runs have the colours of differences, and those that changed most are named; else the strongest ones are by
-/// their heads. Above the node at the top is what is predicted.
+/// their heads. The edge that is told of is outlined and named in any case. Above the node at the top is what is predicted.
 /// `batch`: the item whose tokens are named.
-/// `chosen`: the node that the keyboard has moved to, ringed, with the strongest edge into it.
+/// `chosen`: the node that the keyboard has moved to, ringed.
 /// `revealed`: a node that is brought into view.
 FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t batch,
                            const std::optional<FlowNode>& chosen, const std::optional<FlowNode>& revealed);
@@ -30,6 +31,13 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
 /// `is_most`: it is the strongest edge into its node beside the residual stream's.
 Sentence edge_sentence(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge, std::uint32_t batch,
                        bool is_most = false);
+
+/// Returns "+12 pt", "−0.4 pt": of a share, in points of a hundred.
+std::string change_points(double change);
+/// Do the method's graphs have a residual stream of a share that the user chooses, whatever the model has?
+bool assumes_residual(const Frame& frame);
+/// Returns the tokens' texts, with the position after one that another column has too: "a 2".
+std::map<std::uint32_t, std::string> token_names(const Frame& frame, const FlowLayout& layout, std::uint32_t batch);
 
 /// Returns "the token vector", "after layer 3": whose state the node is.
 std::string place_of(const Frame& frame, const FlowNode& node);
@@ -74,6 +82,10 @@ std::size_t attention_edges(const std::vector<attribution::FlowEdge>& edges);
 /// Returns the largest threshold of two digits from `least` on at which `count`, the edges of attention that are left, is at
 /// least kAutomaticEdges; `least` where there is none. `count` must not grow with the threshold.
 float automatic_threshold(float least, const std::function<std::size_t(float threshold)>& count);
+
+/// A slider between its name, written before it, and its value, which a handle would cover.
+void begin_slider(const Frame& frame, const char* label, float width);
+void end_slider(const Frame& frame, const std::string& value);
 
 /// Draws the slider; a double click makes the threshold automatic again. `in_force`: what the graph is drawn with while the
 /// threshold is automatic; none: not known yet.

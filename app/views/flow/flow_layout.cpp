@@ -80,6 +80,16 @@ std::optional<std::size_t> strongest_into(const FlowLayout& layout, FlowNode nod
   return std::nullopt;
 }
 
+std::optional<std::size_t> told_edge_into(const FlowLayout& layout, FlowNode node) {
+  const std::optional<std::size_t> most = strongest_into(layout, node, false);
+  return most ? most : strongest_into(layout, node);
+}
+
+std::optional<std::uint32_t> main_head(const attribution::FlowEdge& edge) {
+  const bool is_one = !edge.heads.empty() && edge.heads.front().share > 0.5 * edge.share;
+  return is_one ? std::optional(edge.heads.front().head) : std::nullopt;
+}
+
 FlowNode moved(const FlowLayout& layout, FlowNode from, FlowMove move) {
   const auto at = layout.nodes.find(from);
   if (at == layout.nodes.end()) return {.layer = layout.layers, .token = layout.start};

@@ -63,9 +63,15 @@ enum class FlowMove : std::uint8_t {
 /// Returns the node there; `from` itself where there is none, and the start where the graph has no `from`.
 FlowNode moved(const FlowLayout& layout, FlowNode from, FlowMove move);
 
+/// Returns the head that gives more than half of an edge; nullopt: none does, or heads were averaged.
+std::optional<std::uint32_t> main_head(const attribution::FlowEdge& edge);
+
 /// Returns the strongest edge into a node, by its number in FlowLayout::edges, of those that the present run has; nullopt:
 /// there is none.
 std::optional<std::size_t> strongest_into(const FlowLayout& layout, FlowNode node, bool has_residual = true);
+
+/// Returns the strongest edge of attention into the node, else that of the residual stream.
+std::optional<std::size_t> told_edge_into(const FlowLayout& layout, FlowNode node);
 
 /// Returns the edges of at least `threshold` that are connected with `start`, of graphs whose shares aren't split at every
 /// token.

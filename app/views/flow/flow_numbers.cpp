@@ -1,16 +1,20 @@
 #include <iterator>
 
+#include "app/state/comparison.h"
 #include "app/state/flow_settings.h"
 #include "app/views/flow/flow_graph_panel.h"
 #include "app/widgets/cells/provenance.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
+#include "app/widgets/size_text.h"
 #include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
 
 namespace {
+
+constexpr float kSliderGap = 8.0F;  // from its name and to its value
 
 std::string_view share_of(FlowMethod method) {
   if (method == FlowMethod::Routes) return kFlowShare;
@@ -124,11 +128,22 @@ float automatic_threshold(float least, const std::function<std::size_t(float thr
   return end == first ? least : *std::prev(end);
 }
 
+void begin_slider(const Frame& frame, const char* label, float width) {
+  write_label(frame.ui.fonts().small, frame.ui.theme().text, label);
+  ImGui::SameLine(0.0F, kSliderGap);
+  ImGui::SetNextItemWidth(std::min(width, width_left()));
+}
+
+void end_slider(const Frame& frame, const std::string& value) {
+  ImGui::SameLine(0.0F, kSliderGap);
+  write_label(frame.ui.fonts().small, frame.ui.theme().text, value);
+}
+
 void draw_threshold_slider(Frame& frame, float width, std::optional<float>& threshold, std::optional<float> in_force) {
   float value = threshold.value_or(in_force.value_or(kMinFlowThreshold));
-  const char* format = threshold ? "threshold %.2g" : in_force ? "threshold %.2g (auto)" : "threshold \u2026 (auto)";
-  ImGui::SetNextItemWidth(std::min(width, width_left()));
-  const bool has_moved = ImGui::SliderFloat("##flow.threshold", &value, kMinFlowThreshold, kMaxFlowThreshold, format,
+  const std::string shown = threshold || in_force ? fmt::format("{:.2g}", value) : "\u2026";
+  begin_slider(frame, "threshold", width);
+  const bool has_moved = ImGui::SliderFloat("##flow.threshold", &value, kMinFlowThreshold, kMaxFlowThreshold, "",
                                             ImGuiSliderFlags_AlwaysClamp | ImGuiSliderFlags_Logarithmic);
   if (has_moved) threshold = value;
   // The slider follows the pointer for as long as the button is held, so all of the second click counts. A double click in
@@ -144,6 +159,70 @@ void draw_threshold_slider(Frame& frame, float width, std::optional<float>& thre
           .c_str());
   const float step = 0.1F * value;  // the scale is logarithmic
   if (step_by_keys(frame, value, kMinFlowThreshold, kMaxFlowThreshold, step)) threshold = value;
+  end_slider(frame, shown + (threshold ? "" : " (auto)"));
+}
+
+std::string change_points(double change) {
+  const double points = 100.0 * change;
+  return fmt::format("{}{:.{}f} pt", points < 0.0 ? "\u2212" : "+", std::abs(points), std::abs(points) < 9.95 ? 1 : 0);
+}
+
+bool assumes_residual(const Frame& frame) { return frame.state[kFlowView.method] != FlowMethod::Routes; }
+
+std::map<std::uint32_t, std::string> token_names(const Frame& frame, const FlowLayout& layout, std::uint32_t batch) {
+  std::map<std::uint32_t, std::string> names;
+  std::map<std::string, int> counts;
+  for (const auto& [token, column] : layout.columns)
+    ++counts[names[token] = predicted_token_text(frame.result, batch, token)];
+  const std::uint32_t first = prediction_position(frame.state, frame.result).first;
+  for (auto& [token, name] : names) {
+    if (counts[name] > 1) name += fmt::format(" {}", token - first);
+  }
+  return names;
+}
+
+std::string place_of(const Frame& frame, const FlowNode& node) {
+  if (node.layer == 0) return "the token vector";
+  return fmt::format("after layer {}", frame.result.network->layer_number(node.layer - 1));
+}
+
+Sentence edge_sentence(const Frame& frame, const FlowLayout& layout, const attribution::FlowEdge& edge, std::uint32_t batch,
+                       bool is_most) {
+  const std::uint32_t layer = frame.result.network->layer_number(edge.layer);
+  const std::map<std::uint32_t, std::string> names = token_names(frame, layout, batch);
+  const auto word = [&](std::uint32_t token, std::string (*mark)(const std::string&)) {
+    const std::string text = predicted_token_text(frame.result, batch, token);
+    return mark(text) + names.at(token).substr(text.size());
+  };
+  const std::string to = word(edge.to, query_word), share = percent_word(edge.share);
+  const std::string stream = assumes_residual(frame) ? "the residual stream that is assumed" : "its own residual stream";
+  const std::string source = edge.from == edge.to ? "itself" : word(edge.from, key_word);
+  const std::string from = edge.is_residual       ? stream
+                           : edge.from == edge.to ? "what it gives itself"
+                                                  : "what " + source + " gives";
+  Sentence said =
+      is_most ? fmt::format("Beside {}, {} of layer {} gets most from {}: {}", stream, to, layer, source, share)
+              : fmt::format("Into {} of layer {} flows {}{}: {}", to, layer, edge.share > 0.5 ? "mostly " : "", from, share);
+  for (std::size_t i = 0; i < edge.heads.size(); ++i) {
+    said += fmt::format("{}{} ({})", i == 0 ? (edge.heads.size() == 1 ? ", by head " : ", by heads ") : ", ",
+                        edge.heads[i].head, percent_word(edge.heads[i].share));
+  }
+  if (const std::optional<double> before = layout.baseline_share(edge)) {
+    said += fmt::format("; in {} {}, {} {}", baseline_name(frame.state), percent_word(*before),
+                        difference_caption(frame.state), number_word(change_points(edge.share - *before)));
+  }
+  return said + ".";
+}
+
+void open_edge(Frame& frame, const attribution::FlowEdge& edge) {
+  State& state = frame.state;
+  const model::BlockRef block = encoder_block(frame.result.network->layer_number(edge.layer));
+  select_head(state.selection, {block, edge.heads.empty() ? state.selection.head : edge.heads.front().head});
+  state.selection.mean = edge.heads.empty() && !edge.is_residual ? HeadMean::Layer : HeadMean::None;
+  state.view.pinned = attention::Cell{.query = edge.to, .key = edge.from};
+  state.view.heatmap_stage = attention::Stage::Weights;
+  state.view.weighs_values = false;
+  state.view.tab = kHeadView;
 }
 
 }  // namespace headlight::app

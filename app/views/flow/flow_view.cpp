@@ -15,7 +15,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kSlider = 150.0F, kThresholdSlider = 190.0F, kGap = 12.0F;
+constexpr float kSlider = 110.0F, kSliderWords = 150.0F, kGap = 12.0F;
 constexpr float kSearchStart = static_cast<float>(kMinShares.front()) / 1000.0F;
 
 /// Returns the question. `least`: of routes, the least share that is followed.
@@ -35,14 +35,12 @@ FlowQuestion question(const State& state, const PredictionPosition& position, st
 const char* about(FlowMethod method) {
   switch (method) {
     case FlowMethod::Routes:
-      return "Information-flow routes: an edge is the share of a head's weighted values, or of the residual stream, in what "
-             "a layer leaves of a token (Ferrando & Voita 2024).";
+      return "An edge is the share of a token's state after a layer that another token gives (Ferrando & Voita 2024).";
     case FlowMethod::Rollout:
-      return "Attention rollout, a heuristic: mean weights of the heads, mixed with the residual stream and multiplied "
-             "layer by layer; values and MLPs don't count (Abnar & Zuidema 2020).";
+      return "A heuristic: the heads' mean weights, mixed with a residual stream layer by layer (Abnar & Zuidema 2020).";
     case FlowMethod::MaximumFlow:
-      return "Attention flow, a heuristic: the largest flow to the pinned key (else to the first token) through mean "
-             "weights as capacities; values and MLPs don't count (Abnar & Zuidema 2020).";
+      return "A heuristic: the largest flow to the pinned key, else the first token, by mean weights (Abnar & Zuidema "
+             "2020).";
   }
   return "";
 }
@@ -51,15 +49,16 @@ const char* about(FlowMethod method) {
 bool choose(Frame& frame, std::optional<float> in_force) {
   State& state = frame.state;
   const bool is_clicked = choose(frame, kFlowView.method);
-  continue_line(kThresholdSlider, kGap);
-  draw_threshold_slider(frame, kThresholdSlider, state.edit(kFlowView.threshold), in_force);
+  continue_line(kSlider + kSliderWords, kGap);
+  draw_threshold_slider(frame, kSlider, state.edit(kFlowView.threshold), in_force);
   if (state[kFlowView.method] == FlowMethod::Routes) return is_clicked;
-  continue_line(kSlider, kGap);
-  ImGui::SetNextItemWidth(std::min(kSlider, width_left()));
+  continue_line(kSlider + kSliderWords, kGap);
+  begin_slider(frame, "residual", kSlider);
   float weight = state[kFlowView.residual_weight];
-  ImGui::SliderFloat("##flow.residual", &weight, 0.0F, 1.0F, "residual %.2f", ImGuiSliderFlags_AlwaysClamp);
+  ImGui::SliderFloat("##flow.residual", &weight, 0.0F, 1.0F, "", ImGuiSliderFlags_AlwaysClamp);
   mark_last_item(frame, "flow.residual", "The residual stream's share of every layer; heads have the rest.");
   step_by_keys(frame, weight, 0.0F, 1.0F, 0.01F);
+  end_slider(frame, fmt::format("{:.2f}", weight));
   state.set(kFlowView.residual_weight, weight);
   return is_clicked;
 }
@@ -96,7 +95,7 @@ class FlowView final : public ViewPanel {
                               .to = layout_.columns.at(edge.to),
                               .share = static_cast<float>(edge.share),
                               .is_residual = edge.is_residual,
-                              .head = edge.heads.empty() ? std::nullopt : std::optional(edge.heads.front().head)});
+                              .head = main_head(edge)});
       const std::optional<double> before = layout_.baseline_share(edge);
       if (!before) continue;
       exporting::FlowFigure::Edge& drawn = figure.edges.back();
@@ -135,9 +134,9 @@ class FlowView final : public ViewPanel {
     layer_numbers_ = frame.result.network->layer_numbers;
     title_ = fmt::format("What flows into \u201C{}\u201D, token {}",
                          predicted_token_text(frame.result, position.batch, position.token), position.token);
-    subtitle_ =
-        fmt::format("{} Threshold {:.2g}; grey: the residual stream{}.", about(choices_[kFlowView.method]), threshold_,
-                    choices_[kFlowView.method] == FlowMethod::Routes ? "; colours: the strongest head" : "");
+    subtitle_ = fmt::format(
+        "{} Threshold {:.2g}; grey: the residual stream{}.", about(choices_[kFlowView.method]), threshold_,
+        choices_[kFlowView.method] == FlowMethod::Routes ? "; colours: the head that gives most of an edge" : "");
     if (layout_.baseline) {
       subtitle_ = fmt::format("{} Threshold {:.2g}. Colours: the share, {} (\u201C{}\u201D); widths: the larger share.",
                               about(choices_[kFlowView.method]), threshold_, difference_caption(frame.state),
@@ -250,10 +249,7 @@ class FlowView final : public ViewPanel {
       summary += fmt::format("; largest flow to \u201C{}\u201D: {:.3f}",
                              predicted_token_text(frame.result, position.batch, asked.source), found.inputs[asked.source]);
     }
-    write_note(frame,
-               summary + ". Point at a node or an edge; a click opens the edge's head. Arrow keys walk through the graph.",
-               frame.ui.theme().text_dim);
-    frame.mark("flow.summary", last_item_rect());
+    write_note(frame, summary + ". A click opens an edge's head.", {}, "flow.summary");
     if (frame.state[kFlowView.method] == FlowMethod::MaximumFlow && asked.source < found.inputs.size()) {
       frame.transient.pointed_number = flow_number(choices_, position, asked.source, found.inputs[asked.source]);
     }
@@ -265,19 +261,16 @@ class FlowView final : public ViewPanel {
       revealed = {.layer = layout_.layers, .token = layout_.start};
     }
     draw_chosen(frame, position.batch);
-    if (const auto edge = chosen_ ? strongest_into(layout_, *chosen_) : std::nullopt) {
+    if (const auto edge = chosen_ ? told_edge_into(layout_, *chosen_) : std::nullopt) {
       frame.transient.pointed_number =
           edge_number(frame, choices_, layout_, layout_.edges[*edge], position.batch, threshold_);
     }
     ImGui::BeginChild("flow", {0.0F, 0.0F}, false, ImGuiWindowFlags_HorizontalScrollbar);
     const FlowEvents events = draw_flow_graph(frame, layout_, position.batch, chosen_, revealed);
-    const FlowNode shown_node = events.hovered_node
-                                    ? *events.hovered_node
-                                    : chosen_.value_or(FlowNode{.layer = layout_.layers, .token = layout_.start});
-    const auto most = strongest_into(layout_, shown_node, false);
-    const auto said = events.hovered_edge ? events.hovered_edge : most ? most : strongest_into(layout_, shown_node);
-    if (said)
-      frame.says = edge_sentence(frame, layout_, layout_.edges[*said], position.batch, !events.hovered_edge && said == most);
+    if (events.told_edge) {
+      const attribution::FlowEdge& told = layout_.edges[*events.told_edge];
+      frame.says = edge_sentence(frame, layout_, told, position.batch, !events.hovered_edge && !told.is_residual);
+    }
     if (events.hovered_edge) {
       frame.transient.pointed_number =
           edge_number(frame, choices_, layout_, layout_.edges[*events.hovered_edge], position.batch, threshold_);
@@ -305,7 +298,7 @@ class FlowView final : public ViewPanel {
       chosen_ = chosen_ ? moved(layout_, *chosen_, move) : FlowNode{.layer = layout_.layers, .token = layout_.start};
       has_moved = true;
     }
-    const std::optional<std::size_t> edge = chosen_ ? strongest_into(layout_, *chosen_) : std::nullopt;
+    const std::optional<std::size_t> edge = chosen_ ? told_edge_into(layout_, *chosen_) : std::nullopt;
     if (edge && frame.ui.is_pressed(Key::Enter)) open_edge(frame, layout_.edges[*edge]);
     return has_moved;
   }
