@@ -50,10 +50,12 @@ std::optional<std::uint32_t> decimals_for(const Frame& frame, glm::vec2 cell) {
 void draw_number(const Frame& frame, double value, shell::Color ground, const chart::Rect& box) {
   const std::optional<std::uint32_t> decimals = decimals_for(frame, box.size);
   if (!decimals) return;
+  constexpr float kAir = 4.0F;  // of a number that has decimals to lose
   ImFont* font = frame.ui.fonts().mono_small;
   std::uint32_t kept = *decimals;
   std::string number = chart::format_fixed(static_cast<float>(value), kept);
-  while (kept > 0 && text_width(font, number) > box.size.x) number = chart::format_fixed(static_cast<float>(value), --kept);
+  while (kept > 0 && text_width(font, number) + kAir > box.size.x)
+    number = chart::format_fixed(static_cast<float>(value), --kept);
   if (text_width(font, number) > box.size.x) return;
   put_text(font,
            {std::round(box.origin.x + (box.size.x - text_width(font, number)) * 0.5F),

@@ -147,7 +147,7 @@ void draw_prompt_sets(Frame& frame, const std::string& chosen) {
                             : chosen.empty()                 ? "Choose a set"
                                                              : utf8(std::filesystem::path(chosen).filename());
   frame.ui.ensure_glyphs(shown);
-  ImGui::SetNextItemWidth(230.0F);
+  ImGui::SetNextItemWidth(208.0F);
   if (OpenList list(frame, "prompts.set", shown.c_str(), "The prompts over which every experiment is a mean."); list) {
     for (const BundledPrompts& set : bundled_prompts()) {
       if (list.entry(set.title, set.id, chosen == set.id)) frame.state.set(kPromptsView.set, set.id);
@@ -160,7 +160,7 @@ void draw_prompt_sets(Frame& frame, const std::string& chosen) {
 
 void draw_experiment_controls(Frame& frame, const PromptFindings* findings) {
   PatchingChoices& patching = frame.state.patching;
-  choose(frame, kPromptsView.experiment);
+  choose_next(frame, kPromptsView.experiment, {}, 8.0F);
   using enum PromptExperiment;
   const PromptExperiment experiment = frame.state[kPromptsView.experiment];
   const bool is_of_heads = experiment == Paths || (experiment == Patching && patching.map == PatchMap::Heads);

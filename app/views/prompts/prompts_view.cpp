@@ -10,11 +10,10 @@ namespace {
 
 constexpr double kMinEnd = 0.1;  // of the colours: rounding isn't shown as if it mattered
 
-/// "+0.120 ± 0.340 (n = 32)"; one number has no deviation.
-Sentence words_of(const PromptSpread& spread, const std::string& mean, double scale) {
-  if (spread.count < 2) return fmt::format("{} (n = {})", number_word(mean), spread.count);
-  return fmt::format("{} \u00B1 {} (n = {})", number_word(mean), number_word(spread.deviation * scale, "{:.3f}"),
-                     spread.count);
+/// "+0.120 ± 0.340 points (n = 32)"; one number has no deviation.
+Sentence words_of(const PromptSpread& spread, const std::string& mean, double scale, const std::string& unit = {}) {
+  const std::string deviation = spread.count < 2 ? "" : " \u00B1 " + number_word(spread.deviation * scale, "{:.3f}");
+  return fmt::format("{}{}{} (n = {})", number_word(mean), deviation, unit, spread.count);
 }
 
 /// Every experiment over a set of prompts: the prompts, the mean of every cell, and the spread of the chosen one.
@@ -26,9 +25,10 @@ class PromptsView final : public ViewPanel {
     update(frame, room);
     if (!draw_controls(frame, room)) return;
     draw_progress(frame, room);
-    const float least = 620.0F, height = std::floor(height_left() * 0.5F);
-    ColumnPair{.share = 0.42F, .least = least}.draw([&] { draw_prompts(frame, room); }, [&] { draw_cells(frame, room); },
-                                                    height);
+    constexpr float kLeast = 620.0F, kNarrow = 900.0F;
+    const float height = std::floor(height_left() * 0.5F), share = width_left() < kNarrow ? 0.52F : 0.42F;
+    ColumnPair{.share = share, .least = kLeast}.draw([&] { draw_prompts(frame, room); }, [&] { draw_cells(frame, room); },
+                                                     height);
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {
@@ -95,8 +95,8 @@ class PromptsView final : public ViewPanel {
     if (is_known) {
       const std::size_t in = findings_->included(), out = findings_->prompts() - in;
       ImGui::SameLine(0.0F, 12.0F);
-      draw_title_note(
-          frame, fmt::format("{} prompt{}{}", in, in == 1 ? "" : "s", out > 0 ? fmt::format(", {} left out", out) : ""));
+      draw_title_note(frame, out > 0 ? fmt::format("{} of {} prompts fit this model", in, in + out)
+                                     : fmt::format("{} prompt{}", in, in == 1 ? "" : "s"));
     }
     if (room.is_busy() || room.is_paused()) {
       const char* label = room.is_paused() ? "Go on###cancel" : "Cancel###cancel";
@@ -119,13 +119,12 @@ class PromptsView final : public ViewPanel {
       if (own.back() && *own.back() > 0.0) ++right;
     }
     const PromptSpread spread = spread_of(own);
-    whole_ = spread.count == 0 ? ""
-                               : fmt::format("Logit of the answer minus the wrong one\u2019s: {}, above 0 in {}.",
-                                             plain_text(words_of(spread, signed_text(spread.mean), 1.0)), right);
-    write_note(
-        frame,
-        fmt::format("{}, mean over the prompts: {}. {}", experiment_title(question_.experiment), measure_.title, whole_),
-        frame.ui.theme().text, "prompts.summary");
+    whole_ = spread.count == 0
+                 ? ""
+                 : fmt::format("Logit of the answer minus the wrong one\u2019s: {}, above 0 in {} of {}.",
+                               plain_text(words_of(spread, signed_text(spread.mean), 1.0)), right, spread.count);
+    write_note(frame, fmt::format("{}{}\u00B1: standard deviation.", whole_, whole_.empty() ? "" : " "), {},
+               "prompts.summary");
     if (const std::string failure = found.failure(); !failure.empty())
       write_note(frame, failure, frame.ui.theme().warning, "prompts.failed");
     if (found.included() == 0)
@@ -182,6 +181,31 @@ class PromptsView final : public ViewPanel {
     return fmt::format("{}: {}", cell_name(cell), words_of(spread, number(spread.mean * measure_.scale), measure_.scale));
   }
 
+  /// What the cell does over the prompts, and which one does the most.
+  Sentence told(const State& state, std::size_t cell) const {
+    using enum PromptExperiment;
+    const PromptSpread spread = spread_of(*findings_, measure_.number, cell);
+    const PromptExperiment experiment = question_.experiment;
+    const bool is_change = experiment == Knockouts || experiment == Patching || experiment == Paths;
+    if (spread.count == 0 || !(is_change || experiment == Attribution))
+      return fmt::format("Over the prompts: {} of {}.", measure_.title, spread_sentence(cell));
+    const std::string name = cell_name(cell), &title = measure_.title;
+    const std::size_t of = std::string_view("change of ").size(), comma = title.find(", ");
+    const std::string what = is_change ? title.substr(of, comma - of) : "",
+                      unit = comma < title.size() ? " " + title.substr(comma + 2) : "";
+    const bool is_out = state[kWhatIfView.ablation] == Ablation::Zero;
+    const std::string subject = experiment == Knockouts
+                                    ? fmt::format("{} {} {} changes by", is_out ? "Without" : "With the mean of", name, what)
+                                : experiment == Attribution ? name + " gives the logit"
+                                                            : fmt::format("Patched at {}, {} changes by", name, what);
+    const auto mean = [&](const PromptSpread& one) { return number(one.mean * measure_.scale); };
+    Sentence said = fmt::format("{} {}", subject, words_of(spread, mean(spread), measure_.scale, unit));
+    if (strongest_ && strongest_ != cell)
+      said += fmt::format("; {} matters most, {}", cell_name(*strongest_),
+                          number_word(mean(spread_of(*findings_, measure_.number, *strongest_))));
+    return said + ".";
+  }
+
   /// `tab`: of the view to show it in; empty: this one.
   void show(Frame& frame, PromptRoom& room, std::size_t prompt, const char* tab) const {
     const FittedPrompt& fitted = (*findings_->fitted)[prompt];
@@ -195,7 +219,6 @@ class PromptsView final : public ViewPanel {
   }
 
   void draw_prompts(Frame& frame, PromptRoom& room) {
-    app::choose(frame, kPromptsView.order);
     const std::size_t cell = chosen_cell(frame.state);
     if (std::pair now(findings_, measure_.title + cell_name(cell)); listed_ != now) {
       listed_ = std::move(now);
@@ -210,22 +233,20 @@ class PromptsView final : public ViewPanel {
     if (by != PromptOrder::File) order = {.column = "cell", .lowest_first = by == PromptOrder::Lowest};
     prompts_.list(rows_, order);
     const TableEvents events = prompts_.draw(frame, parts, order);
-    if (!order.column.empty())
-      frame.state.set(kPromptsView.order, order.lowest_first ? PromptOrder::Lowest : PromptOrder::Highest);
+    frame.state.set(kPromptsView.order, order.column.empty() ? PromptOrder::File
+                                        : order.lowest_first ? PromptOrder::Lowest
+                                                             : PromptOrder::Highest);
     if (events.clicked) show(frame, room, *events.clicked, "");
   }
 
   /// Makes the list: those that are left out come last.
   void list_prompts(Frame& frame, std::size_t cell) {
     Table table;
-    table.columns = {{.title = "#"},
-                     {.title = "answer \u2212 wrong", .bar = BarKind::Signed, .decimals = 3},
-                     {.title = cell_name(cell),
-                      .name = "cell",
-                      .formula = "Orders by the chosen cell\u2019s number.",
-                      .bar = measure_.is_signed ? BarKind::Signed : BarKind::None,
-                      .decimals = 3},
-                     {.title = "prompt", .is_wide = true}};
+    table.columns = {
+        {.title = "#", .formula = "In the order of the file."},
+        {.title = "answer \u2212 wrong", .decimals = 3},
+        {.title = cell_name(cell), .name = "cell", .formula = "Orders by the chosen cell\u2019s number.", .decimals = 3},
+        {.title = "prompt", .is_wide = true}};
     for (std::size_t prompt = 0; prompt < findings_->prompts(); ++prompt) {
       const PromptNumbers* numbers = findings_->numbers[prompt].get();
       const std::string &out = why_out(prompt), line = prompt_line(findings_->set->prompts[prompt]);
@@ -277,25 +298,26 @@ class PromptsView final : public ViewPanel {
          .least_end = measure_.is_signed ? kMinEnd : 0.0,
          .kind = kind});
     ImGui::EndChild();
-    frame.says = fmt::format("Over the prompts: {} of {}.", measure_.title,
-                             spread_sentence(click.hovered ? cell_at(*click.hovered) : cell));
+    frame.says = told(frame.state, click.hovered ? cell_at(*click.hovered) : cell);
     if (click.cell) choose(frame, room, cell_at(*click.cell), click.is_double);
     if (measure_.is_signed && strongest_ && strongest_ != cell &&
-        draw_button(frame, "prompts.strongest", fmt::format("Strongest {}###strongest", spread_text(*strongest_)).c_str(),
+        draw_button(frame, "prompts.strongest", fmt::format("Strongest: {}###strongest", spread_text(*strongest_)).c_str(),
                     "Chooses the cell whose mean is farthest from 0."))
       choose(frame, room, *strongest_, false);
     const PromptSpread spread = spread_of(*findings_, measure_.number, cell);
     if (spread.count == 0) return;
-    draw_extreme(frame, room, "lowest", spread.lowest, cell);
-    draw_extreme(frame, room, "highest", spread.highest, cell);
+    draw_extreme(frame, room, "Lowest", "prompts.lowest", spread.lowest, cell);
+    draw_extreme(frame, room, "Highest", "prompts.highest", spread.highest, cell);
   }
 
-  void draw_extreme(Frame& frame, PromptRoom& room, const char* which, std::size_t prompt, std::size_t cell) const {
-    const std::string line = prompt_line(findings_->set->prompts[prompt]);
+  void draw_extreme(Frame& frame, PromptRoom& room, const char* which, const char* name, std::size_t prompt,
+                    std::size_t cell) const {
+    std::string line = prompt_line(findings_->set->prompts[prompt]);
+    line.erase(0, line.find_first_not_of(' '));
     frame.ui.ensure_glyphs(line);
-    const std::string label = fmt::format("{} {}: {}", which, number(*shown_value(prompt, cell)), frame.ui.shaped(line));
+    const std::string label = fmt::format("{}: {} {}", which, number(*shown_value(prompt, cell)), frame.ui.shaped(line));
     const std::string fitted = fit_text(frame.ui.fonts().body, label, width_left() - 20.0F);
-    if (draw_button(frame, fmt::format("prompts.{}", which), fmt::format("{}###{}", fitted, which).c_str(),
+    if (draw_button(frame, name, fmt::format("{}###{}", fitted, which).c_str(),
                     "Shows this prompt, with its corrupted text as the second one."))
       show(frame, room, prompt, "");
   }
