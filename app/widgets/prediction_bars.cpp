@@ -43,7 +43,7 @@ constexpr float kMaxPredictionLabel = 0.34F;  // of the width
 struct PredictionColumns {
   float label = 0.0F;    ///< width of the labels, right-aligned
   float bar = 0.0F;      ///< width of 100 %
-  float percent = 0.0F;  ///< right end of the percentages, from the left edge
+  float percent = 0.0F;  ///< right end of the percentages after the longest bars, from the left edge
   float change = 0.0F;   ///< right end of the changes
 };
 
@@ -85,7 +85,8 @@ void draw_row(Frame& frame, const Row& row, const PredictionColumns& columns, co
   fill_rect({left, top}, {end_of(share), bottom}, fill, 3.0F);
   // The frame of the earlier value is around the bar, so that both are visible whichever is longer.
   if (row.before) outline_rect({left - 1.0F, top - 2.0F}, {end_of(*row.before), bottom + 2.0F}, theme.text, 3.0F, 1.3F);
-  put_right(fonts.small, {box.origin.x + columns.percent, middle(fonts.small)}, ink, percent_text(share));
+  put_text(fonts.small, {std::round(end_of(std::max(share, row.before.value_or(0.0)))) + 8.0F, middle(fonts.small)}, ink,
+           percent_text(share));
   if (row.is_cut()) {
     put_right(fonts.small, {box.origin.x + columns.change, middle(fonts.small)}, theme.text_dim, "cut off");
   } else if (row.before) {

@@ -13,23 +13,21 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kMinLensRow = 26.0F, kMaxLensRow = 110.0F;
+constexpr float kMinLensRow = 26.0F, kMaxLensRow = 200.0F;
 constexpr float kLabelGap = 12.0F;
 constexpr float kGap = 2.0F;
 constexpr float kMinCell = 84.0F, kMinLowCell = 120.0F, kTwoLines = 34.0F;
 constexpr std::size_t kMaxLensCells = 6;
 
-/// Returns "70 %", "< 1 %".
-std::string whole_percent(double probability) {
-  return probability < 0.005 ? "< 1 %" : fmt::format("{:.0f} %", probability * 100.0);
-}
+/// Returns "69.6 %", as the bars do, and "< 0.5 %".
+std::string cell_percent(double probability) { return probability < 0.005 ? "< 0.5 %" : percent_text(probability); }
 
 /// `reading`: of which position, after how many layers.
 void draw_cell(Frame& frame, const inference::Candidate& candidate, const PredictionQuery& reading, const chart::Rect& box) {
   const std::string label = candidate_label(frame.result, candidate.id);
   draw_map_cell(frame, {.box = box,
                         .ground = color_in(weight_colors(frame.state), candidate.probability),
-                        .text = fmt::format("{}\n{}", label, whole_percent(candidate.probability))});
+                        .text = fmt::format("{}\n{}", label, cell_percent(candidate.probability))});
   if (ImGui::IsMouseHoveringRect(box.origin, box.end()) && ImGui::IsWindowHovered()) {
     outline_rect(box, frame.ui.theme().crosshair, 3.0F, 1.5F);
     draw_candidate_tooltip(frame, candidate, box, nullptr);

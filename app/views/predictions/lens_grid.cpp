@@ -31,7 +31,7 @@ struct Coloring {
 constexpr std::array<Coloring, 4> kColorings = {
     {{"probability of the likeliest token", [](const LensCell& cell) { return cell.likeliest.front().probability; },
       [](double) { return chart::ValueLimits{.low = 0.0F, .high = 1.0F}; },
-      [](const LensCell& cell) { return fmt::format("{:.0f} %", cell.likeliest.front().probability * 100.0); }},
+      [](const LensCell& cell) { return percent_text(cell.likeliest.front().probability); }},
      {"\u2212log\u2081\u2080 of the rank", [](const LensCell& cell) { return -std::log10(static_cast<double>(cell.rank)); },
       [](double vocabulary) { return chart::ValueLimits{.low = -static_cast<float>(std::log10(vocabulary)), .high = 0.0F}; },
       [](const LensCell& cell) { return std::to_string(cell.rank); }},

@@ -10,13 +10,14 @@
 #include "app/views/predictions/every_position.h"
 #include "app/views/predictions/lens_grid.h"
 #include "app/views/predictions/loss_chart.h"
+#include "app/widgets/cell_grid.h"
 #include "app/widgets/cells/provenance.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/form.h"
-#include "app/widgets/head_controls.h"
 #include "app/widgets/position_header.h"
 #include "app/widgets/prediction_bars.h"
+#include "app/widgets/shown_tile.h"
 #include "app/widgets/size_text.h"
 
 namespace headlight::app {
@@ -68,7 +69,7 @@ void draw_generation_controls(Frame& frame, NumberBeingTyped& typed) {
     choices.sampling.method = static_cast<SamplingMethod>(method);
   }
   if (choices.sampling.method == SamplingMethod::Random) draw_sampling(form, choices.sampling);
-  form.number("tokens", "At most", choices.tokens,
+  form.number("tokens", "Tokens, at most", choices.tokens,
               {.low = 1,
                .high = kMaxGeneratedTokens,
                .below = choices.tokens > kTokenStep ? choices.tokens - kTokenStep : 1U,
@@ -104,7 +105,6 @@ using Kind = PredictionPosition::Kind;
 
 constexpr float kColumnGap = 28.0F;
 constexpr float kMinColumns = 620.0F;  // narrower: the bars alone, the lens below
-constexpr float kLeastLens = 120.0F;   // above the selected head
 
 const char* title_of(const EngineResult& result, Kind kind) {
   if (kind == Kind::Masked) return "In the mask's place";
@@ -172,7 +172,9 @@ Sentence expected_sentence(const Frame& frame, std::uint32_t likeliest, const in
   const std::string change = before ? fmt::format("{} from {} ({}) to", share < before->chances[id] ? "falls" : "rises",
                                                   percent_word(before->chances[id]), outlines)
                                     : "has";
-  return fmt::format("{} {} {}.", token_word(candidate_label(frame.result, id)), change, percent_word(share));
+  const bool is_likeliest = !before && id == likeliest;
+  return fmt::format("{}{} {} {}.", is_likeliest ? "Likeliest is " : "", token_word(candidate_label(frame.result, id)),
+                     is_likeliest ? "with" : change, percent_word(share));
 }
 
 /// Bars, and below them what continues the text.
@@ -230,7 +232,7 @@ void keep_layers(Frame& frame, const PredictionPosition& position, exporting::Pr
   kept.style.color_map = frame.state[kMapView.color_map];
 }
 
-/// Bars and generation in the left column, the selected head and the logit lens in the right one.
+/// Bars and generation in the left column, the logit lens in the right one.
 void draw_position(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memory, exporting::PredictionsFigure& kept,
                    const PredictionPosition& position) {
   const ImVec2 room = ImGui::GetContentRegionAvail();
@@ -246,24 +248,17 @@ void draw_position(Frame& frame, NumberBeingTyped& typed, PredictionMemory& memo
   mark_last_item(frame, "lens.title",
                  "The state after a layer goes through the final norm and the unembedding, as if the layers after it "
                  "were not there.");
-  write_note(frame, "The prediction as it would be read after each layer");
+  ImGui::SameLine(0.0F, kControlGap);
+  draw_scale(frame, {.colors = weight_colors(frame.state), .low = "0", .high = "100 %"});
+  write_note(frame, "Read after each layer: the output at the top, the token\u2019s vector below");
   ImGui::Spacing();
-  const float controls = 2.0F * ImGui::GetFrameHeightWithSpacing() + ImGui::GetStyle().ItemSpacing.y;
-  const bool has_controls = height_left() >= kLeastLens + controls;
-  ImGui::BeginChild("readings", {0.0F, has_controls ? height_left() - controls : 0.0F});
   draw_logit_lens(frame, position);
-  ImGui::EndChild();
-  if (has_controls) {
-    ImGui::Spacing();
-    write_dim(frame, "What if the selected head were weaker?");
-    draw_head_controls(frame);
-  }
   ImGui::EndChild();
   keep_layers(frame, position, kept);
 }
 
 /// What the model expects at one position of the text: its distribution as bars, as the sampling settings shape it, with
-/// outlines of the distribution before the last change; the selected head's gain; the logit lens; and how to go on. A click
+/// outlines of the distribution before the last change; the logit lens; and how to go on. A click
 /// on a candidate puts it into the text.
 class PredictionsView final : public ViewPanel {
  public:
