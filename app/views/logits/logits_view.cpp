@@ -17,6 +17,7 @@ namespace headlight::app {
 namespace {
 
 constexpr float kListRow = 24.0F;       // of a token, at least
+constexpr float kHighRow = 37.0F;       // of a component, at most, with a share of the last one's end
 constexpr float kMaxHeadsShare = 0.5F;  // of the right column's height
 constexpr float kLeastComponents = 60.0F;
 constexpr double kLeastBias = 5e-4;  // what is written has three decimals
@@ -33,13 +34,14 @@ void draw_sum(Frame& frame, const Compared<LogitAttribution>& found) {
   const LogitAttribution shown = found.shown();
   const double off = std::abs(shown.sum() - shown.logit), size = std::max(std::abs(found.now.logit), 1.0);
   const bool is_right = off <= 1e-3 * size;  // NaN isn't
-  const std::string of = found.baseline ? fmt::format("{} now, {} in {}: the change", signed_text(found.now.logit),
+  const std::string of = found.baseline ? fmt::format("{} now, {} in {}. ", signed_text(found.now.logit),
                                                       signed_text(found.baseline->logit), baseline_name(frame.state))
-                                        : "The logit";
+                                        : "";
+  const char* whole = found.baseline ? "change" : "logit";
   const std::string text =
-      is_right ? fmt::format("{} {} is the sum of all {}, off by {:.0e}.", of, signed_text(shown.logit),
-                             found.baseline ? "changes" : "parts", off)
-               : fmt::format("{} is {}, but the parts sum to {}.", of, signed_text(shown.logit), signed_text(shown.sum()));
+      of + (is_right ? fmt::format("All parts sum to the {} {} (error {:.0e}).", whole, signed_text(shown.logit), off)
+                     : fmt::format("The {} is {}, but the parts sum to {}.", whole, signed_text(shown.logit),
+                                   signed_text(shown.sum())));
   write_note(frame, text, is_right ? frame.ui.theme().text_dim : frame.ui.theme().warning, "logits.sum");
   write_note(
       frame,
@@ -87,14 +89,17 @@ void draw_sources(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& 
   const std::size_t first = position.first;
   const std::size_t end = std::min<std::size_t>(shown.tokens.size(), position.end);
   if (first >= end) return;
+  std::vector<std::size_t> places(end - first);  // [row] from the first token on
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  const bool scrolls = static_cast<float>(places.size()) * kListRow > height_left();
+  const std::string order = fmt::format("{} tokens, {}", places.size(), scrolls ? "largest first" : "in order");
+  continue_line(text_width(frame.ui.fonts().small, order), kControlGap);
+  write_label(frame.ui.fonts().small, frame.ui.theme().text_dim, order);
   if (frame.result.pairs && explained.parts.baseline) {
     write_note(frame,
                fmt::format("Tokens of the second text alone gave {} there.", signed_text(explained.baseline_elsewhere)));
   }
-  std::vector<std::size_t> places(end - first);  // [row] from the first token on
-  std::iota(places.begin(), places.end(), std::size_t{0});
   const auto size = [&](std::size_t place) { return std::abs(shown.tokens[first + place]); };
-  const bool scrolls = static_cast<float>(places.size()) * kListRow > height_left();
   if (scrolls) std::ranges::stable_sort(places, std::ranges::greater(), size);
   const auto token_of = [&](std::size_t row) {
     return predicted_token_text(frame.result, position.batch, static_cast<std::uint32_t>(first + places[row]));
@@ -187,7 +192,8 @@ void draw_columns(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& 
       [&] {
         draw_heading(frame, "By component");
         const float notes = 4.0F * (font_size(frame.ui.fonts().small) + ImGui::GetStyle().ItemSpacing.y);
-        ImGui::BeginChild("components", {0.0F, std::max(height_left() - notes, kLeastComponents)});
+        const float rows = static_cast<float>(components_of(found.parts).size()) * kHighRow;
+        ImGui::BeginChild("components", {0.0F, std::min(std::max(height_left() - notes, kLeastComponents), rows)});
         draw_components(frame, logit, found.parts);
         ImGui::EndChild();
         draw_sum(frame, found.parts);
