@@ -38,6 +38,9 @@ namespace {
 
 using attention::Stage;
 
+/// Cells from these sizes on have larger letters.
+constexpr glm::vec2 kLargeCell{66.0F, 28.0F}, kLargeText{96.0F, 60.0F}, kHugeText{140.0F, 100.0F};
+
 /// Returns how many decimals fit every cell of this size; none: no number fits, or the user wants none.
 std::optional<std::uint32_t> decimals_for(const Frame& frame, glm::vec2 cell) {
   if (!frame.state[kMapView.show_numbers] || font_size(frame.ui.fonts().mono_small) > cell.y) return std::nullopt;
@@ -51,7 +54,8 @@ void draw_number(const Frame& frame, double value, shell::Color ground, const ch
   const std::optional<std::uint32_t> decimals = decimals_for(frame, box.size);
   if (!decimals) return;
   constexpr float kAir = 4.0F;  // of a number that has decimals to lose
-  ImFont* font = frame.ui.fonts().mono_small;
+  const bool is_large = box.size.x >= kLargeCell.x && box.size.y >= kLargeCell.y;
+  ImFont* font = is_large ? frame.ui.fonts().mono : frame.ui.fonts().mono_small;
   std::uint32_t kept = *decimals;
   std::string number = chart::format_fixed(static_cast<float>(value), kept);
   while (kept > 0 && text_width(font, number) + kAir > box.size.x)
@@ -67,7 +71,9 @@ void draw_number(const Frame& frame, double value, shell::Color ground, const ch
 void draw_text(const Frame& frame, const std::string& text, shell::Color ground, const chart::Rect& box) {
   if (text.empty()) return;
   frame.ui.ensure_glyphs(text);
-  ImFont* font = frame.ui.fonts().small;
+  const auto has = [&](glm::vec2 least) { return box.size.x >= least.x && box.size.y >= least.y; };
+  const shell::FontSet& fonts = frame.ui.fonts();
+  ImFont* font = has(kHugeText) ? fonts.line : has(kLargeText) ? fonts.body : fonts.small;
   constexpr float kEdge = 6.0F, kLeastName = 46.0F;
   const std::size_t line = text.find('\n');
   const std::string number = line == std::string::npos ? "" : text.substr(line + 1);
