@@ -145,7 +145,7 @@ void draw_labels(Frame& frame, const FlowLayout& layout, const Geometry& geometr
   for (const auto& [edge, text, is_needed] : labels) {
     const glm::vec2 from = geometry.begin(layout, *edge), to = geometry.end(layout, *edge);
     const glm::vec2 size(text_width(font, text) + 4.0F, font_size(font) + 2.0F);
-    std::optional<chart::Rect> box;
+    std::optional<chart::Rect> box, first;
     for (std::size_t i = 0; i < kPlaces.size() && !box; ++i) {
       const glm::vec2 middle = from + (to - from) * kPlaces[i];
       if (middle.x < seen.origin.x || middle.x > seen.end().x) continue;
@@ -155,8 +155,10 @@ void draw_labels(Frame& frame, const FlowLayout& layout, const Geometry& geometr
       left = std::max(left, seen.origin.x);
       const chart::Rect place{.origin = glm::round(glm::vec2(left, middle.y - size.y * 0.5F)), .size = size};
       const auto is_on = [&](const chart::Rect& other) { return !chart::intersection(place, other).is_empty(); };
-      if (is_needed || (std::ranges::none_of(taken, is_on) && !is_crossed(layout, geometry, *edge, place))) box = place;
+      if (std::ranges::none_of(taken, is_on) && !is_crossed(layout, geometry, *edge, place)) box = place;
+      if (!first) first = place;
     }
+    if (!box && is_needed) box = first;
     if (!box) continue;
     taken.push_back(*box);
     fill_rect(*box, shell::with_alpha(frame.ui.theme().background, 210), 3.0F);
@@ -190,10 +192,11 @@ void draw_edge_labels(Frame& frame, const FlowLayout& layout, const Geometry& ge
   }
   std::ranges::stable_sort(named, std::greater(), [](const auto& one) { return std::abs(one.first); });
   named.resize(std::min(named.size(), most));
+  const std::size_t needed = is_compared ? 2 : 1;  // the edge that is told of, and the one that changed most
   std::vector<EdgeLabel> labels;
   for (const auto& [rank, edge] : named) {
     const double change = edge->share - layout.baseline_share(*edge).value_or(edge->share);
-    labels.push_back({edge, is_compared ? change_points(change) : share_text(*edge), std::isinf(rank)});
+    labels.push_back({edge, is_compared ? change_points(change) : share_text(*edge), labels.size() < needed});
   }
   draw_labels(frame, layout, geometry, labels, is_compared ? "flow.change" : "flow.head");
 }
