@@ -106,7 +106,7 @@ struct FlowFigure {
     std::uint32_t from = 0, to = 0;          ///< columns
     float share = 0.0F;                      ///< 0 … 1: the line's width
     bool is_residual = false;                ///< the residual stream, which is grey; else attention
-    std::optional<std::uint32_t> head = {};  ///< in whose colour it is drawn; none: a mean of heads, in the ink's
+    std::optional<std::uint32_t> head = {};  ///< in whose colour it is drawn; none: of several heads, in the ink's
     float change = 0.0F;                     ///< of the share, where `reach` is given: the colour
   };
 

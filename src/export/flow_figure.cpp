@@ -1,5 +1,6 @@
 #include "export/figures.h"
 
+#include <algorithm>
 #include <set>
 
 #include "chart/color.h"
@@ -96,6 +97,9 @@ class FlowDrawing final : public FigureDrawing<FlowFigure> {
     std::vector<ColorLegend::Entry> entries;
     if (!figure_.reach) {
       for (const std::uint32_t head : heads) entries.push_back({chart::head_color(head), fmt::format("head {}", head)});
+      const auto is_mixed = [](const FlowFigure::Edge& edge) { return !edge.is_residual && !edge.head; };
+      if (std::ranges::any_of(figure_.edges, is_mixed))
+        entries.push_back({paper_.ink, heads.empty() ? "attention" : "several heads"});
       return entries;
     }
     for (const float change : {-*figure_.reach, 0.0F, *figure_.reach})

@@ -42,6 +42,9 @@ TEST_SUITE("cpu") {
     CHECK(count(svg, ">layer 2</text>") == 0);
     CHECK(count(svg, "a &lt;b&gt;") == 3);
     CHECK(count(svg, "stroke-width=\"2.5\"") == 1);  // half of the thickest
+    CHECK(count(svg, ">several heads</text>") == 0);
+    figure.edges.push_back({.layer = 0, .from = 1, .to = 2, .share = 0.125F});
+    CHECK(count(svg_of(figure), ">several heads</text>") == 1);
     figure.layer_numbers = {3, 11};
     CHECK(count(svg_of(figure), ">layer 3</text>") == 1);
     CHECK(count(svg_of(figure), ">layer 11</text>") == 1);
