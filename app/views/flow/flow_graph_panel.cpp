@@ -352,7 +352,7 @@ FlowEvents draw_flow_graph(Frame& frame, const FlowLayout& layout, std::uint32_t
     const attribution::FlowEdge& edge = layout.edges[i];
     const glm::vec2 from = geometry.begin(layout, edge), to = geometry.end(layout, edge);
     const EdgeLook look = look_of(frame, layout, edge, reach);
-    if (events.told_edge == i) draw_line(from, to, frame.ui.theme().crosshair, line_width(look.share) + 3.0F);
+    if (events.told_edge == i) draw_line(from, to, frame.ui.theme().text, line_width(look.share) + 3.0F);
     draw_edge(look, from, to);
     if (frame.items == nullptr || edge.is_residual) continue;
     frame.mark(fmt::format("flow.edge.{}.{}.{}", edge.layer, edge.from, edge.to),

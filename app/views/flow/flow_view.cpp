@@ -15,7 +15,8 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kSlider = 110.0F, kSliderWords = 150.0F, kGap = 12.0F;
+constexpr float kSlider = 110.0F, kGap = 12.0F;
+constexpr float kThresholdWords = 156.0F, kResidualWords = 96.0F;  // beside their sliders
 constexpr float kSearchStart = static_cast<float>(kMinShares.front()) / 1000.0F;
 
 /// Returns the question. `least`: of routes, the least share that is followed.
@@ -49,10 +50,10 @@ const char* about(FlowMethod method) {
 bool choose(Frame& frame, std::optional<float> in_force) {
   State& state = frame.state;
   const bool is_clicked = choose(frame, kFlowView.method);
-  continue_line(kSlider + kSliderWords, kGap);
+  continue_line(kSlider + kThresholdWords, kGap);
   draw_threshold_slider(frame, kSlider, state.edit(kFlowView.threshold), in_force);
   if (state[kFlowView.method] == FlowMethod::Routes) return is_clicked;
-  continue_line(kSlider + kSliderWords, kGap);
+  continue_line(kSlider + kResidualWords, kGap);
   begin_slider(frame, "residual", kSlider);
   float weight = state[kFlowView.residual_weight];
   ImGui::SliderFloat("##flow.residual", &weight, 0.0F, 1.0F, "", ImGuiSliderFlags_AlwaysClamp);

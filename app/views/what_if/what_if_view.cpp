@@ -285,9 +285,10 @@ void choose_ablation(Frame& frame) {
   if (is_offered) labels.push_back(of_baseline);
   choose_next(frame, kWhatIfView.ablation, labels);
   if (is_offered) return;
-  continue_line(button_width(of_baseline.c_str()), ImGui::GetStyle().ItemSpacing.x);
+  constexpr const char* kNeeds = "mean of a baseline (Ctrl+D)";
+  continue_line(button_width(kNeeds), ImGui::GetStyle().ItemSpacing.x);
   ImGui::BeginDisabled();
-  draw_button(frame, "what_if.ablation.2", of_baseline.c_str(),
+  draw_button(frame, "what_if.ablation.2", kNeeds,
               "There is no baseline: Ctrl+D keeps this text as one, whose means heads of another text can give.");
   ImGui::EndDisabled();
 }
