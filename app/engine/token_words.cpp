@@ -1,11 +1,19 @@
 #include "app/engine/token_words.h"
 
 #include <algorithm>
+#include <cctype>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "text/label.h"
 
 namespace headlight::app {
+namespace {
+
+constexpr std::string_view kSpace = "·";
+
+}  // namespace
 
 bool rows_write_tokens(const model::ModelInput& input, model::BlockKind kind) {
   return input.target && &input.queries(kind) == &*input.target;
@@ -21,9 +29,25 @@ std::vector<std::string> written_texts(const model::TokenBatch& target, std::uin
   return texts;
 }
 
+std::vector<std::string> telling_names(const model::TokenBatch& tokens, std::uint32_t item) {
+  std::vector<std::string> names;
+  std::map<std::string, std::size_t> counts;
+  for (std::uint32_t token = 0; token < tokens.length; ++token) ++counts[names.emplace_back(tokens.name(item, token))];
+  for (std::uint32_t token = 0; token < tokens.length; ++token) {
+    std::string& name = names[token];
+    const bool is_repeated = counts[name] > 1;
+    const std::string_view word = name.starts_with(kSpace) ? std::string_view(name).substr(kSpace.size()) : name;
+    const auto is_of_word = [](char letter) {
+      return std::isalnum(static_cast<unsigned char>(letter)) != 0 || static_cast<unsigned char>(letter) >= 0x80;
+    };
+    if (std::ranges::none_of(word, is_of_word)) name = "\u201C" + name + "\u201D";
+    if (is_repeated) name += " (" + std::to_string(token) + ")";
+  }
+  return names;
+}
+
 namespace {
 
-constexpr std::string_view kSpace = "·";
 constexpr std::string_view kContinues = "##";
 
 /// A space that is a token of its own, as tokenizers of byte letters, of word marks and of plain text spell it.

@@ -16,6 +16,10 @@ bool rows_write_tokens(const model::ModelInput& input, model::BlockKind kind);
 /// text doesn't contain its token. Padding keeps its labels.
 std::vector<std::string> written_texts(const model::TokenBatch& target, std::uint32_t batch);
 
+/// Returns the names of a line's tokens [length] where they stand outside of their text: with quotation marks where a name
+/// is blank or a mark alone, with the position where another token has it: "“.” (61)".
+std::vector<std::string> telling_names(const model::TokenBatch& tokens, std::uint32_t item);
+
 /// How a token follows the one before it in a text.
 struct TokenPlace {
   std::string text;         ///< its label without the mark of a space or of a continued word; never empty

@@ -177,7 +177,7 @@ exporting::TextFigure text_figure(const ShadedText& shown) {
                                         .images = images}));
   };
   if (is_cross) add(shown.keys, MapSide::Key, "keys: the source");
-  add(shown.queries, MapSide::Query, is_cross ? "queries: what the decoder reads" : "");
+  add(shown.queries, MapSide::Query, is_cross ? shown.queries_title : "");
   return figure;
 }
 

@@ -9,9 +9,10 @@ namespace headlight::app {
 /// A text shaded by what one of its tokens attends to, or by what attends to it.
 struct ShadedText {
   std::string title;
-  std::string subtitle = {};          ///< in front of what is shown: settings; may be empty
-  std::vector<RunningToken> queries;  ///< [token]
-  std::vector<RunningToken> keys;     ///< of attention between two texts; empty: the queries are the keys
+  std::string subtitle = {};                                      ///< in front of what is shown: settings; may be empty
+  std::vector<RunningToken> queries;                              ///< [token]
+  std::string queries_title = "queries: what the decoder reads";  ///< of attention between two texts
+  std::vector<RunningToken> keys;  ///< of attention between two texts; empty: the queries are the keys
   capture::PatchImages query_images = {}, key_images = {};  ///< whose patches are among the tokens of a side
   LockedToken chosen = {};
   std::vector<float> weights;  ///< [token of the other side]; NaN and negative ones count as 0

@@ -18,9 +18,19 @@ Sentence number_sentence(const Frame& frame, const NumberRef& number, const std:
   const std::string value = number_word(chart::format_number(static_cast<float>(*number.value), 6));
   if (!id) return fmt::format("Row {}, column {}: {}.", number.row, number.column, value);
   const Quantity& of = quantity(*id);
-  const auto word = of.rows == Axis::KeyToken ? key_of : query_of;
-  return fmt::format("Of the {} of {}, {} {} is {}. {}", of.title, word(frame, number.block.kind, number.row),
+  // Of a vector: the token that is read there, whatever a map's row is called.
+  const bool is_key = of.rows == Axis::KeyToken;
+  const model::BlockKind kind = number.block.kind;
+  const std::string token =
+      (is_key ? frame.result.input->keys(kind) : frame.result.input->queries(kind)).name(number.batch, number.row);
+  return fmt::format("Of the {} of {}, {} {} is {}. {}", of.title, is_key ? key_word(token) : query_word(token),
                      to_string(of.columns), number.column, value, words_of(of.stage).explanation);
+}
+
+/// Puts "row" or "column" after a word, or before its position.
+std::string on_axis(std::string word, const char* axis) {
+  if (!word.ends_with(')')) return fmt::format("{} ({})", word, axis);
+  return word.insert(word.rfind('(') + 1, fmt::format("{} ", axis));
 }
 
 /// Says what the head does, where that is clear, of weights that were trained.
@@ -33,11 +43,23 @@ Sentence role_sentence(Frame& frame, const HeadRef& head) {
 
 }  // namespace
 
-std::string query_of(const Frame& frame, model::BlockKind kind, std::uint32_t token) {
-  return query_word(frame.result.input->queries(kind).name(frame.state.selection.batch, token));
+std::string position_among(const std::vector<std::string>* names, std::uint32_t token) {
+  if (!names || token >= names->size() || std::ranges::count(*names, (*names)[token]) < 2) return {};
+  return fmt::format(" ({})", token);
+}
+
+std::string query_of(Frame& frame, model::BlockKind kind, std::uint32_t token) {
+  const auto written = kind == frame.state.selection.block.kind ? written_tokens(frame) : std::nullopt;
+  const model::TokenBatch& read = frame.result.input->queries(kind);
+  const std::uint32_t batch = frame.state.selection.batch;
+  if (!written || token >= written->size())
+    return query_word(read.name(batch, token)) + position_among(read.labels(batch), token);
+  return query_word((*written)[token]) + position_among(&*written, token);
 }
 std::string key_of(const Frame& frame, model::BlockKind kind, std::uint32_t token) {
-  return key_word(frame.result.input->keys(kind).name(frame.state.selection.batch, token));
+  const model::TokenBatch& keys = frame.result.input->keys(kind);
+  const std::uint32_t batch = frame.state.selection.batch;
+  return key_word(keys.name(batch, token)) + position_among(keys.labels(batch), token);
 }
 
 Sentence look_sentence(const std::string& query, std::span<const float> weights, std::optional<std::uint32_t> key,
@@ -45,10 +67,11 @@ Sentence look_sentence(const std::string& query, std::span<const float> weights,
   const auto largest = static_cast<std::uint32_t>(std::ranges::max_element(weights) - weights.begin());
   const std::uint32_t at = key.value_or(largest);
   const char* const most = weights[largest] >= 0.5F ? "mostly at" : "most at";
-  const Sentence said = fmt::format("{}{} looks {} {}{}: {}", query, has_axes ? " (row)" : "", at == largest ? most : "at",
-                                    word_of(at), has_axes ? " (column)" : "", number_word(weights[at]));
+  const Sentence said =
+      fmt::format("{} looks {} {}: {}", has_axes ? on_axis(query, "row") : query, at == largest ? most : "at",
+                  has_axes ? on_axis(word_of(at), "column") : word_of(at), number_word(weights[at], kWeightDigits));
   if (at == largest) return said + ".";
-  return fmt::format("{}, {} {}: {}.", said, most, word_of(largest), number_word(weights[largest]));
+  return fmt::format("{}, {} {}: {}.", said, most, word_of(largest), number_word(weights[largest], kWeightDigits));
 }
 
 std::optional<attention::Cell> told_cell(Frame& frame) {
@@ -90,8 +113,7 @@ Sentence map_sentence(Frame& frame, const SaidOfMap& how) {
   TileNumbers numbers(frame, is_of_head ? head.block : mean.block, selection.batch, head.head,
                       is_of_head ? attention::Stage::Weights : mean.quantity);
   const auto word_of = [&](std::uint32_t token) { return key_of(frame, kind, token); };
-  const auto written = how.names_as_written ? written_tokens(frame) : std::nullopt;
-  said += written && *query < written->size() ? query_word((*written)[*query]) : query_of(frame, kind, *query);
+  said += query_of(frame, kind, *query);
   if (!query_range(frame).holds(*query)) return said + " is padding: it only fills the line up.";
   const std::optional<TileNumbers::WeightsRow> row = numbers.weights_row(*query);
   if (!row || key.value_or(0) >= row->weights.size()) return {};

@@ -30,6 +30,12 @@ std::optional<std::vector<std::string>> written_tokens(Frame& frame) {
   return texts;
 }
 
+std::string row_name(Frame& frame, std::uint32_t query) {
+  const auto written = written_tokens(frame);
+  if (written && query < written->size()) return (*written)[query];
+  return frame.result.input->queries(frame.state.selection.block.kind).name(frame.state.selection.batch, query);
+}
+
 namespace {
 
 constexpr float kPredictionHeight = 26.0F, kMaxPredictionHeight = 44.0F;

@@ -12,6 +12,9 @@ bool rows_write_tokens(const Frame& frame);
 /// row's is the likeliest prediction (requested here, "…" until it is known). nullopt where rows are named by the tokens
 /// that the decoder reads, or aren't a target.
 std::optional<std::vector<std::string>> written_tokens(Frame& frame);
+/// Returns the name that a query of the selected attention has in every view: of written_tokens(), else the token read
+/// there.
+std::string row_name(Frame& frame, std::uint32_t query);
 
 /// Returns a token's label: the tokenizer's, or its id.
 std::string candidate_label(const EngineResult& result, std::uint32_t id);

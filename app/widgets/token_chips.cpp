@@ -13,12 +13,15 @@ constexpr float kTitle = 52.0F;
 constexpr float kDeepestLineShade = 150.0F;  // of 255: the text stays readable
 constexpr float kLineWheelStep = 80.0F;
 
-std::string text_of(const TokenLine& line, std::uint32_t token) { return line.tokens->name(line.item, token); }
+std::string text_of(const TokenLine& line, std::uint32_t token) {
+  return line.names && token < line.names->size() ? (*line.names)[token] : line.tokens->name(line.item, token);
+}
 
 void lay_out(const Frame& frame, const TokenLine& line, TokenLineMemory& memory) {
   memory.run = frame.result.run;
   memory.item = line.item;
   memory.tokens = line.tokens;
+  memory.names = line.names ? *line.names : std::vector<std::string>();
   memory.chosen.reset();
   memory.ends.resize(line.tokens->length);
   float at = 0.0F;
@@ -246,12 +249,15 @@ ChipEvents draw_token_chips(Frame& frame, const std::string& name, const model::
 TokenLineEvents draw_token_line(Frame& frame, const TokenLine& line, TokenLineMemory& memory) {
   TokenLineEvents events;
   if (!line.tokens || line.tokens->length == 0) return events;
-  if (memory.run != frame.result.run || memory.item != line.item || memory.tokens != line.tokens) {
+  const bool is_renamed = line.names && memory.names != *line.names;
+  if (is_renamed || memory.run != frame.result.run || memory.item != line.item || memory.tokens != line.tokens) {
     lay_out(frame, line, memory);
   }
   const glm::vec2 start = cursor_position();
   const float width = width_left();
-  const float buttons = 2.0F * kLineHeight + kLineGap;
+  const std::string number = fmt::format("token {}", line.chosen);  // between the buttons that change it
+  const float number_width = std::ceil(text_width(frame.ui.fonts().small, number)) + 2.0F * kLineGap;
+  const float buttons = 2.0F * kLineHeight + number_width;
   put_text(frame.ui.fonts().strong, {start.x, start.y + 2.0F}, line.color, line.title);
 
   ImGui::PushID(line.name);
@@ -269,7 +275,10 @@ TokenLineEvents draw_token_line(Frame& frame, const TokenLine& line, TokenLineMe
   };
   const float right = start.x + width - buttons;
   step("previous", ImGuiDir_Left, right, line.chosen > 0, line.chosen - 1, "The token before.");
-  step("next", ImGuiDir_Right, right + kLineHeight + kLineGap, line.chosen + 1 < line.tokens->length, line.chosen + 1,
+  put_text(frame.ui.fonts().small,
+           {right + kLineHeight + kLineGap, start.y + text_drop(frame.ui.fonts().small, kLineHeight)},
+           frame.ui.theme().text_dim, number);
+  step("next", ImGuiDir_Right, right + kLineHeight + number_width, line.chosen + 1 < line.tokens->length, line.chosen + 1,
        "The next token.");
   ImGui::PopStyleVar();
   ImGui::PopID();

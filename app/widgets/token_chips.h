@@ -58,6 +58,7 @@ struct TokenLineMemory {
   std::uint64_t run = 0;
   std::uint32_t item = 0;
   const model::TokenBatch* tokens = nullptr;
+  std::vector<std::string> names;       ///< TokenLine::names
   std::vector<float> ends;              ///< [token] where each chip ends, from the line's beginning
   std::optional<std::uint32_t> chosen;  ///< that was scrolled into view
 };
@@ -68,6 +69,7 @@ struct TokenLine {
   const char* title = "";        ///< "query"
   const char* explanation = "";  ///< tooltip of the chips
   const model::TokenBatch* tokens = nullptr;
+  const std::vector<std::string>* names = nullptr;  ///< [token] in place of the batch's labels
   std::uint32_t item = 0;
   std::uint32_t chosen = 0;
   shell::Color color = 0, fill = 0;    ///< of the chosen chip's border and ground, and of the title

@@ -169,8 +169,7 @@ void ViewArea::draw_pane(Frame& frame, const PlacedPane& placed, const Surroundi
 /// Draws the sentence below the view's title.
 void ViewArea::say(Frame& frame, bool is_first_time) {
   const View& view = find_view(frame.state.view.tab);
-  if (frame.says.empty() && (view.group == "Look" || view.group == "Compute"))
-    frame.says = map_sentence(frame, {.names_as_written = view.id == kHeadView});
+  if (frame.says.empty() && (view.group == "Look" || view.group == "Compute")) frame.says = map_sentence(frame);
   if (is_first_time && view.id == kHeadView && !frame.transient.pointed_number) frame.says = kFirstSentence;
   if (frame.transient.aim.conceals || frame.transient.aim.is_nameless)
     frame.says.clear();  // it would answer what the lesson asks

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "app/engine/token_words.h"
 #include "app/figures/running_text.h"
 #include "app/figures/shaded_text.h"
 
@@ -35,6 +36,13 @@ constexpr TextMeasures kMeasures{
 }  // namespace
 
 TEST_SUITE("cpu") {
+  TEST_CASE("outside of its text a mark is in quotation marks, and a token that another one repeats has its position") {
+    model::TokenBatch tokens{.length = 6, .lengths = {6}, .texts = {{"a", ".", "·", "·dog", "a", "\u00E9"}}};
+    CHECK(telling_names(tokens, 0) ==
+          std::vector<std::string>{"a (0)", "\u201C.\u201D", "\u201C·\u201D", "·dog", "a (4)", "\u00E9"});
+    CHECK(telling_names(tokens, 1).front() == "0");  // of a line without texts
+  }
+
   TEST_CASE("the space before a word is no part of its token, and pieces of a word follow each other") {
     const std::vector<text::Token> gpt = {token_at(0, 3), token_at(3, 8), token_at(8, 9), token_at(9, 10), token_at(10, 11)};
     CHECK(read_aloud(running_tokens(std::vector<std::string>{"The", "·lamp", "s", "⏎", "x"}, gpt, 0)) == "The lamps⏎|x");

@@ -82,7 +82,7 @@ void check_map(UiDriver& ui) {
     }
     return largest;
   };
-  const auto written = [](float weight) { return fmt::format("{:.2f}", weight); };
+  const auto written = [](float weight) { return fmt::format("{:.3f}", weight); };
   {
     CAPTURE(text(ui));
     const Said now = said(ui);
@@ -151,10 +151,16 @@ TEST_SUITE("cpu") {
     const auto look = [&](const std::vector<float>& row, std::optional<std::uint32_t> key, bool has_axes = true) {
       return plain_text(look_sentence(query_word("q"), row, key, name, has_axes));
     };
-    CHECK(look(sharp, {}) == "\u201Cq\u201D (row) looks mostly at \u201Cb\u201D (column): 0.83.");
-    CHECK(look(sharp, 1, false) == "\u201Cq\u201D looks mostly at \u201Cb\u201D: 0.83.");
-    CHECK(look(sharp, 2) == "\u201Cq\u201D (row) looks at \u201Cc\u201D (column): 0.07, mostly at \u201Cb\u201D: 0.83.");
-    CHECK(look(flat, 0) == "\u201Cq\u201D (row) looks at \u201Ca\u201D (column): 0.30, most at \u201Cc\u201D: 0.40.");
+    CHECK(look(sharp, {}) == "\u201Cq\u201D (row) looks mostly at \u201Cb\u201D (column): 0.830.");
+    CHECK(look(sharp, 1, false) == "\u201Cq\u201D looks mostly at \u201Cb\u201D: 0.830.");
+    CHECK(look(sharp, 2) == "\u201Cq\u201D (row) looks at \u201Cc\u201D (column): 0.070, mostly at \u201Cb\u201D: 0.830.");
+    CHECK(look(flat, 0) == "\u201Cq\u201D (row) looks at \u201Ca\u201D (column): 0.300, most at \u201Cc\u201D: 0.400.");
+    const std::vector<std::string> names = {"a", "b", "a"};
+    const std::string query = query_word("a") + position_among(&names, 2);
+    CHECK(plain_text(look_sentence(query, sharp, {}, name)) ==
+          "\u201Ca\u201D (row 2) looks mostly at \u201Cb\u201D (column): 0.830.");
+    CHECK(position_among(&names, 1).empty());
+    CHECK(position_among(nullptr, 1).empty());
   }
 }
 
@@ -222,7 +228,7 @@ TEST_SUITE("gpu") {
     ui.click("head.mean.layer");
     const auto mean = value_at(kMeanOfLayer, 9, 4);
     REQUIRE(mean);
-    CHECK(said(ui).numbers.front() == fmt::format("{:.2f}", *mean));
+    CHECK(said(ui).numbers.front() == fmt::format("{:.3f}", *mean));
     CHECK(text(ui).find("This head") == std::string::npos);
     ui.click("head.mean");
     ui.click("head.mean.none");
@@ -282,10 +288,10 @@ TEST_SUITE("gpu") {
     ui.settle();
     CAPTURE(text(ui));
     REQUIRE(said(ui).numbers.size() == 2);
-    CHECK(said(ui).numbers[0] == fmt::format("{:.2f}", weight));
+    CHECK(said(ui).numbers[0] == fmt::format("{:.3f}", weight));
     ui.show("lines");
     ui.settle();
-    CHECK(said(ui).numbers[0] == fmt::format("{:.2f}", weight));
+    CHECK(said(ui).numbers[0] == fmt::format("{:.3f}", weight));
     ui.show("text");
     ui.settle();
     CHECK(said(ui).queries.size() == 1);

@@ -274,6 +274,15 @@ TEST_SUITE("gpu") {
         {.batch = 0, .token = last, .layer = predicting_layers(*ui.result().network), .keeps_logits = true});
     REQUIRE(next);
     ui.wait(2.0);
+    // A row has one name in all views.
+    const auto names = names_of_rows(ui, ui.state());
+    REQUIRE(names);
+    for (const char* view : {"lines", "text", "steps", "neuron", "head"}) {
+      CAPTURE(view);
+      ui.show(view);
+      ui.settle();
+      CHECK(plain_text(ui.window().sentence()).find("\u201C" + names->at(last) + "\u201D") != std::string::npos);
+    }
     ui.click("view.row_names.1");
     CHECK(ui.state()[kMapView.row_names] == RowNames::Read);
     ui.wait(2.0);

@@ -4,6 +4,7 @@
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
+#include "app/widgets/prediction_bars.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 
@@ -45,7 +46,7 @@ const model::TokenBatch* row_tokens(const Frame& frame, const BlockNode& node) {
   return StepMatrix(node.stage).has_key_rows() ? &shown_keys(frame) : &shown_queries(frame);
 }
 
-void draw_labels(const Frame& frame, const BlockNode& node, const chart::Region& region, glm::vec2 corner, glm::vec2 cells,
+void draw_labels(Frame& frame, const BlockNode& node, const chart::Region& region, glm::vec2 corner, glm::vec2 cells,
                  glm::vec2 room) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
@@ -53,14 +54,15 @@ void draw_labels(const Frame& frame, const BlockNode& node, const chart::Region&
   const bool has_key_rows = StepMatrix(node.stage).has_key_rows();
   const bool is_map = attention::is_map(node.stage);
   const model::TokenBatch* tokens = row_tokens(frame, node);
+  const auto written = tokens && is_map ? written_tokens(frame) : std::nullopt;
   list->PushClipRect(ImVec2(corner.x, corner.y + kTicks), ImVec2(corner.x + kGutter, corner.y + room.y), true);
   for (std::uint32_t row = region.row; row < region.row + region.rows; ++row) {
     const float y = cells.y + static_cast<float>(row) * kCell.y + 2.0F;
     const std::string index = fmt::format("{}", row);
     put_text(fonts.mono_small, {corner.x, y}, has_key_rows ? theme.key : theme.query, index);
     if (!tokens) continue;
-    const std::string token = fit_text(fonts.small, token_name(frame, *tokens, row), kGutter - 38.0F);
-    put_text(fonts.small, {corner.x + 32.0F, y - 1.0F}, theme.text, token);
+    const std::string name = written && row < written->size() ? (*written)[row] : token_name(frame, *tokens, row);
+    put_text(fonts.small, {corner.x + 32.0F, y - 1.0F}, theme.text, fit_text(fonts.small, name, kGutter - 38.0F));
   }
   list->PopClipRect();
   list->PushClipRect(ImVec2(corner.x + kGutter, corner.y), ImVec2(corner.x + room.x, corner.y + kTicks), true);
@@ -73,12 +75,12 @@ void draw_labels(const Frame& frame, const BlockNode& node, const chart::Region&
 }
 
 /// Returns "query 2 “short” · key 5 “first”", or the token and the component.
-std::string describe_cell(const Frame& frame, const BlockNode& node, attention::Cell cell) {
+std::string describe_cell(Frame& frame, const BlockNode& node, attention::Cell cell) {
   if (!frame.result.input) return {};
   const model::TokenBatch& queries = shown_queries(frame);
   const model::TokenBatch& keys = shown_keys(frame);
   if (attention::is_map(node.stage)) {
-    return fmt::format("query {} “{}” · key {} “{}”", cell.query, token_name(frame, queries, cell.query), cell.key,
+    return fmt::format("query {} “{}” · key {} “{}”", cell.query, row_name(frame, cell.query), cell.key,
                        token_name(frame, keys, cell.key));
   }
   const bool has_key_rows = StepMatrix(node.stage).has_key_rows();

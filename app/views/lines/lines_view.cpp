@@ -53,8 +53,7 @@ class LinesView final : public ViewPanel {
     begin_bare_region("lines");
     draw_area(frame, sides, has_pair, hovered_head);
     ImGui::EndChild();
-    frame.says = map_sentence(
-        frame, {.has_axes = false, .names_head = !frame.state.view.lines.shows_selected, .names_as_written = true});
+    frame.says = map_sentence(frame, {.has_axes = false, .names_head = !frame.state.view.lines.shows_selected});
   }
 
   std::unique_ptr<exporting::Drawing> figure() const override {

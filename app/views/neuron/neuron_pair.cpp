@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "app/state/neuron_settings.h"
+#include "app/widgets/prediction_bars.h"
 #include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
@@ -53,7 +54,7 @@ NeuronPair read_pair(Frame& frame, const HeadSubject& subject, attention::Cell c
   if (!frame.result.input) return pair;
   const model::TokenBatch& queries = shown_queries(frame);
   const model::TokenBatch& keys = shown_keys(frame);
-  pair.query_name = token_name(frame, queries, cell.query);
+  pair.query_name = row_name(frame, cell.query);
   pair.key_name = token_name(frame, keys, cell.key);
   pair.rotary = subject.rotary(frame);
   if (!pair.rotary || !pair.is_known()) return pair;

@@ -7,6 +7,8 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/origin_dialog.h"
+#include "app/widgets/prediction_bars.h"
+#include "app/widgets/sentence.h"
 #include "app/widgets/table_view.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
@@ -238,10 +240,12 @@ void choose_tokens(Frame& frame, attention::Cell cell, NeuronMemory& memory) {
   const shell::Theme& theme = frame.ui.theme();
   if (!frame.result.input) return;
   const Selection& selection = frame.state.selection;
+  const auto written = written_tokens(frame);
   const TokenLine queries{.name = "neuron.query",
                           .title = "query",
                           .explanation = "The token that looks. Ctrl+Up and Ctrl+Down choose the one before and after.",
                           .tokens = &shown_queries(frame),
+                          .names = written ? &*written : nullptr,
                           .item = selection.batch,
                           .chosen = cell.query,
                           .color = theme.query,
@@ -307,18 +311,19 @@ std::optional<Table> table_of(Frame& frame, const HeadSubject& subject, const Ne
 }
 
 /// Says what the pair's products sum to, or what the component under the pointer gives to that.
-Sentence pair_sentence(const NeuronPair& pair, std::optional<std::uint32_t> component) {
+Sentence pair_sentence(Frame& frame, const NeuronPair& pair, std::optional<std::uint32_t> component) {
   if (!pair.chain.lines.front().value || !pair.chain.weight) return {};
-  const std::string sum = number_word(*pair.chain.lines.front().value), query = query_word(pair.query_name),
-                    key = key_word(pair.key_name);
+  const std::string sum = number_word(*pair.chain.lines.front().value, kWeightDigits),
+                    query = query_of(frame, frame.state.selection.block.kind, pair.cell.query),
+                    key = key_of(frame, frame.state.selection.block.kind, pair.cell.key);
   if (component && *component < pair.chain.products.size())
     return fmt::format("Component {} gives {} to the product of {} and {}, which is {} in all.", *component,
-                       number_word(pair.chain.products[*component].value()), query, key, sum);
+                       number_word(pair.chain.products[*component].value(), kWeightDigits), query, key, sum);
   const auto scale = std::ranges::find(pair.chain.lines, std::string_view("scale"), &ChainLine::name);
   const bool is_root = scale != pair.chain.lines.end() && scale->numbers.find("\u221A") != std::string::npos;
   return fmt::format("q\u00B7k of {} and {} sums to {}; {}softmax over the row makes that the weight {}.", query, key, sum,
                      is_root ? fmt::format("divided by \u221A{}, ", pair.chain.products.size()) : "",
-                     number_word(*pair.chain.weight));
+                     number_word(*pair.chain.weight, kWeightDigits));
 }
 
 /// A pair stays on screen until the next one is known, unless the run has no such cell or its heads have another size.
@@ -360,7 +365,7 @@ void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
   } else {
     draw_one_key(frame, memory.shown, memory);
   }
-  frame.says = pair_sentence(memory.shown, memory.hovered);
+  frame.says = pair_sentence(frame, memory.shown, memory.hovered);
 }
 
 }  // namespace

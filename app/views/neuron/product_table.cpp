@@ -1,5 +1,6 @@
 #include "app/views/neuron/neuron_pair.h"
 
+#include "app/engine/token_words.h"
 #include "app/widgets/cell_grid.h"
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/controls.h"
@@ -287,7 +288,7 @@ void draw_chain(Frame& frame, const ScoreChain& chain) {
 void draw_row_of_weights(Frame& frame, attention::Cell cell) {
   const Selection& selection = frame.state.selection;
   const auto row = TileNumbers(frame, selection.block, selection.batch, selection.head).weights_row(cell.query);
-  if (!row) return;
+  if (!row || !frame.result.input) return;
   const attention::KeyRange keys = key_range(frame);
   const std::vector<float> weights(row->weights.begin(), row->weights.end());
   ImGui::Spacing();
@@ -295,14 +296,14 @@ void draw_row_of_weights(Frame& frame, attention::Cell cell) {
   ImGui::BeginChild("weights");
   const auto key_of = [&](std::size_t at) { return keys.begin + static_cast<std::uint32_t>(at); };
   const std::size_t count = std::min<std::size_t>(keys.end, weights.size()) - keys.begin;
+  const std::vector<std::string> names = telling_names(shown_keys(frame), selection.batch);
   TableParts parts{.about = [](std::size_t) { return "Shows how the weight of this key is computed."; }};
   if (cell.key >= keys.begin) parts.chosen = cell.key - keys.begin;
-  const TableEvents events =
-      draw_bars(frame, "neuron.weight",
-                bar_table(
-                    count, [&](std::size_t at) { return token_name(frame, shown_keys(frame), key_of(at)); },
-                    [&](std::size_t at) { return CellNumber(weights[key_of(at)]); }, false, 1.0),
-                parts);
+  const TableEvents events = draw_bars(frame, "neuron.weight",
+                                       bar_table(
+                                           count, [&](std::size_t at) { return names.at(key_of(at)); },
+                                           [&](std::size_t at) { return CellNumber(weights[key_of(at)]); }, false, 1.0),
+                                       parts);
   if (events.clicked) frame.state.view.pinned = attention::Cell{.query = cell.query, .key = key_of(*events.clicked)};
   ImGui::EndChild();
 }

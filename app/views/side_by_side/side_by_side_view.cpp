@@ -5,6 +5,7 @@
 #include <glm/geometric.hpp>
 
 #include "app/engine/analyses/head_metric_text.h"
+#include "app/engine/token_words.h"
 #include "app/figures/figure_kind.h"
 #include "app/state/comparison.h"
 #include "app/state/side_by_side_settings.h"
@@ -12,7 +13,9 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/map_axes.h"
 #include "app/widgets/map_layers.h"
+#include "app/widgets/prediction_bars.h"
 #include "app/widgets/range_bar.h"
+#include "app/widgets/sentence.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 #include "export/figures.h"
@@ -160,7 +163,15 @@ class SideBySideView final : public ViewPanel {
       const bool is_baseline =
           side == 1 && frame.state[kSideBySideView.right] == SideMap::Baseline && frame.result.baseline_input;
       const model::ModelInput& input = is_baseline ? *frame.result.baseline_input : *frame.result.input;
-      queries_.at(side) = axis_tokens(frame, input.queries(kind), shape.queries, query_range(frame), "query");
+      AxisTokens& queries = queries_.at(side);
+      queries = axis_tokens(frame, input.queries(kind), shape.queries, query_range(frame),
+                            rows_write_tokens(frame) ? "reads" : "query");
+      auto written = written_tokens(frame);
+      if (written && is_baseline) written = written_texts(*input.target, frame.state.selection.batch);
+      if (written) {
+        queries.texts = &(written_.at(side) = std::move(*written));
+        queries.name = "writes";
+      }
       keys_.at(side) = axis_tokens(frame, input.keys(kind), shape.keys, key_range(frame), "key");
     }
     keep(frame, left, right, shape);
@@ -305,7 +316,7 @@ class SideBySideView final : public ViewPanel {
       if (!weight) return {};
       said += fmt::format("{} {} looks at {}: {}", side == 0 ? "Left" : "; right",
                           query_word(queries_.at(side).label(cell->query)), key_word(keys_.at(side).label(cell->key)),
-                          number_word(*weight));
+                          number_word(*weight, kWeightDigits));
     }
     return said.empty() ? said : said + ".";
   }
@@ -328,7 +339,8 @@ class SideBySideView final : public ViewPanel {
     chart::ColorMap color_map = chart::ColorMap::Viridis;
   };
 
-  Kept kept_;                                 ///< of the frame that was drawn last
+  Kept kept_;  ///< of the frame that was drawn last
+  std::array<std::vector<std::string>, 2> written_;
   std::array<AxisTokens, 2> queries_, keys_;  ///< of each side, of the frame that is drawn
   glm::vec2 pressed_at_{0.0F};                ///< where the button went down
 };

@@ -20,6 +20,7 @@ struct MatrixView {
   std::string remark;                                       ///< "showing 64 of 512 columns"; may be empty
   std::string row_axis, column_axis;                        ///< "query", "d_k", as math_text sets them
   const std::vector<std::string>* row_tokens = nullptr;     ///< of the rows; may be null
+  std::shared_ptr<const std::vector<std::string>> written;  ///< those, where a map's rows are named by what they write
   const std::vector<std::string>* column_tokens = nullptr;  ///< of a map's columns; may be null
   bool is_alone = false;                                    ///< the step's only matrix: its sentence has title and formula
   glm::vec2 origin{0.0F};                                   ///< of the whole view, UI units

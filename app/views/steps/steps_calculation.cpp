@@ -3,6 +3,7 @@
 #include "app/widgets/cells/arithmetic.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/origin_dialog.h"
+#include "app/widgets/prediction_bars.h"
 #include "app/widgets/tile_numbers.h"
 
 namespace headlight::app {
@@ -11,7 +12,7 @@ namespace {
 using attention::Stage;
 
 /// Returns "query 2 “short” · key 5 “first”": whose row and column the cell is.
-std::string tokens_of(const Frame& frame, const StepCell& where, const BlockGeometry& geometry) {
+std::string tokens_of(Frame& frame, const StepCell& where, const BlockGeometry& geometry) {
   if (!frame.result.input) return {};
   if (where.matrix.is_weight()) {
     return fmt::format("row {} · column {}", where.cell.query, where.cell.key);
@@ -24,7 +25,8 @@ std::string tokens_of(const Frame& frame, const StepCell& where, const BlockGeom
   const model::TokenBatch& queries = shown_queries(frame);
   const model::TokenBatch& keys = shown_keys(frame);
   if (where.matrix.is_map()) {
-    return name(queries, "query", where.cell.query) + " · " + name(keys, "key", where.cell.key);
+    return fmt::format("query {} \u201C{}\u201D · {}", where.cell.query, row_name(frame, where.cell.query),
+                       name(keys, "key", where.cell.key));
   }
   const bool rows_are_keys = where.matrix.has_key_rows();
   const char* role = geometry.is_self ? "token" : rows_are_keys ? "key token" : "query token";

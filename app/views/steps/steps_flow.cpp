@@ -6,6 +6,8 @@
 #include "app/widgets/cell_numbers.h"
 #include "app/widgets/cells/shown_mask.h"
 #include "app/widgets/cells/stage_text.h"
+#include "app/widgets/prediction_bars.h"
+#include "app/widgets/sentence.h"
 #include "app/widgets/text.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
@@ -58,7 +60,7 @@ std::string remark(const MatrixPlan& plan, const BlockGeometry& geometry) {
   return text;
 }
 
-PlanLimits limits_of(const Frame& frame, const HeadSubject& subject, StepMatrix stage, const MatrixScrolls& scrolls,
+PlanLimits limits_of(Frame& frame, const HeadSubject& subject, StepMatrix stage, const MatrixScrolls& scrolls,
                      glm::vec2 room) {
   PlanLimits limits;
   limits.number = {kNumberCellWidth, kNumberCellHeight};
@@ -73,9 +75,13 @@ PlanLimits limits_of(const Frame& frame, const HeadSubject& subject, StepMatrix 
     limits.row_in_view = subject.geometry.head * subject.geometry.shape.d_v + subject.geometry.shape.d_v / 2;
   }
   if (stage.is_weight()) return limits;
-  const auto& pinned = frame.state.view.pinned;
-  if (pinned) limits.row_in_view = stage.has_key_rows() ? pinned->key : pinned->query;
-  if (pinned && stage.is_map()) limits.column_in_view = pinned->key;
+  limits.row_in_view = row_of_interest(frame, stage);
+  const std::optional<attention::Cell> told = told_cell(frame);
+  if (const auto& pinned = frame.state.view.pinned; pinned && stage.is_map()) {
+    limits.column_in_view = pinned->key;
+  } else if (stage.is_map() && told && told->query == limits.row_in_view) {
+    limits.column_in_view = told->key;
+  }
   if (stage == Stage::Merged) {
     const MatrixPart slice = head_slices(subject.geometry).front();
     limits.column_in_view = slice.column + slice.columns / 2;
@@ -90,7 +96,7 @@ std::uint32_t head_width_of_merged(const BlockGeometry& geometry) {
 }
 
 /// Returns the matrix as it is shown in a room, which is that of all: labels, cells and colour bar.
-MatrixView make_view(const Frame& frame, const HeadSubject& subject, StepMatrix matrix, const MatrixScrolls& scrolls,
+MatrixView make_view(Frame& frame, const HeadSubject& subject, StepMatrix matrix, const MatrixScrolls& scrolls,
                      glm::vec2 room, bool is_alone) {
   const inference::BlockShape::Extent size = *matrix_size(subject, matrix);
   MatrixView view;
@@ -100,7 +106,13 @@ MatrixView make_view(const Frame& frame, const HeadSubject& subject, StepMatrix 
     const std::uint32_t line = frame.state.selection.batch;
     const model::TokenBatch& keys = shown_keys(frame);
     view.row_tokens = (matrix.has_key_rows() ? keys : shown_queries(frame)).labels(line);
-    if (matrix.is_map()) view.column_tokens = keys.labels(line);
+    if (matrix.is_map()) {
+      view.column_tokens = keys.labels(line);
+      if (auto written = written_tokens(frame)) {
+        view.written = std::make_shared<const std::vector<std::string>>(std::move(*written));
+        view.row_tokens = view.written.get();
+      }
+    }
   }
   make_room_for_labels(frame, view, kMaxColumnLabels);
   const auto plan = [&](glm::vec2 below) {
@@ -126,7 +138,7 @@ MatrixView make_view(const Frame& frame, const HeadSubject& subject, StepMatrix 
   view.shape = fmt::format("{} = {} × {}", step_space(matrix, subject.geometry), size.rows, size.columns);
   view.head_width = joined_heads(matrix, subject.geometry.shape).width;
   if (matrix == Stage::Merged && subject.has_all_heads) view.head_width = head_width_of_merged(subject.geometry);
-  view.row_axis = step_rows(matrix, subject.geometry);
+  view.row_axis = view.written ? "writes" : step_rows(matrix, subject.geometry);
   view.column_axis = step_columns(matrix);
   return view;
 }
@@ -183,6 +195,12 @@ StepBox head_part(const Frame& frame, const MatrixView& whole, std::uint32_t hea
 
 }  // namespace
 
+std::uint32_t row_of_interest(const Frame& frame, StepMatrix matrix) {
+  const bool are_keys = matrix.has_key_rows();
+  const std::uint32_t end = (are_keys ? key_range(frame) : query_range(frame)).end;
+  return chosen_token(frame.state.view, are_keys ? MapSide::Key : MapSide::Query).value_or(std::max(end, 1U) - 1);
+}
+
 std::optional<inference::BlockShape::Extent> matrix_size(const HeadSubject& subject, StepMatrix matrix) {
   return matrix.is_stage() ? subject.geometry.shape.extent(matrix.stage()) : size_of(matrix, subject);
 }
@@ -204,7 +222,7 @@ std::vector<StepMatrix> matrices_of_step(const HeadSubject& subject, Stage stage
   return matrices;
 }
 
-PlacedStep lay_out_step(const Frame& frame, const HeadSubject& subject, Stage stage, const MatrixScrolls& scrolls,
+PlacedStep lay_out_step(Frame& frame, const HeadSubject& subject, Stage stage, const MatrixScrolls& scrolls,
                         const chart::Rect& room) {
   PlacedStep step;
   const std::vector<StepMatrix> matrices = matrices_of_step(subject, stage);

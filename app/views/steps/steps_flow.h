@@ -25,6 +25,9 @@ inline constexpr float kArrowWidth = 58.0F;
 
 using MatrixScrolls = std::map<StepMatrix, MatrixScroll>;
 
+/// Returns the row of a matrix of tokens that is in sight and written out: the chosen token's, else the last one's.
+std::uint32_t row_of_interest(const Frame& frame, StepMatrix matrix);
+
 /// Returns rows and columns; nullopt: the layer has no such matrix.
 std::optional<inference::BlockShape::Extent> matrix_size(const HeadSubject& subject, StepMatrix matrix);
 
@@ -38,7 +41,7 @@ std::string step_sentence(const Frame& frame, const HeadSubject& subject, const 
 std::string formula_of(const Frame& frame, const HeadSubject& subject, StepMatrix matrix);
 
 /// Lays out a step in a room, wrapped where its matrices don't stand beside each other.
-PlacedStep lay_out_step(const Frame& frame, const HeadSubject& subject, attention::Stage stage, const MatrixScrolls& scrolls,
+PlacedStep lay_out_step(Frame& frame, const HeadSubject& subject, attention::Stage stage, const MatrixScrolls& scrolls,
                         const chart::Rect& room);
 
 }  // namespace headlight::app

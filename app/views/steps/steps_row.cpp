@@ -1,8 +1,9 @@
 #include <cmath>
 
+#include "app/engine/token_words.h"
 #include "app/views/steps/steps_view.h"
 #include "app/widgets/controls.h"
-#include "app/widgets/sentence.h"
+#include "app/widgets/prediction_bars.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
 
@@ -46,8 +47,9 @@ void draw_written_row(Frame& frame, const HeadSubject& subject, const WrittenRow
   const bool has_key_rows = StepMatrix(row.stage).has_key_rows(), is_map = attention::is_map(row.stage);
   const float bottom = ImGui::GetCursorScreenPos().y + height - 8.0F;
   frame.mark("steps.row", {.origin = cursor_position(), .size = {width_left(), height - 8.0F}});
-  const std::string title =
-      fmt::format("Row {} {}, written out", row.row, (has_key_rows ? keys : queries).quoted(selection.batch, row.row));
+  const std::string row_token =
+      is_map ? row_name(frame, row.row) : token_name(frame, has_key_rows ? keys : queries, row.row);
+  const std::string title = fmt::format("Row {} \u201C{}\u201D, written out", row.row, row_token);
   write_text(fonts.strong, has_key_rows ? theme.key : theme.query, fit_text(fonts.strong, title, width_left()));
   TileNumbers numbers(frame, selection.block, selection.batch, subject.geometry.head);
   if (row.stage == Stage::Weights && !subject.geometry.shape.only_weights) {
@@ -71,10 +73,11 @@ void draw_written_row(Frame& frame, const HeadSubject& subject, const WrittenRow
   const float high = std::clamp(left / static_cast<float>(count + 1), kRowLine, kHighLine), drop = (high - kRowLine) * 0.5F;
   const float width = width_left(), most = std::abs(largest.front().value);
   const float names = std::min(width * 0.34F, 110.0F), digits = 60.0F, bar = std::max(width - names - digits - 12.0F, 8.0F);
+  const std::vector<std::string> tokens = is_map ? telling_names(keys, selection.batch) : std::vector<std::string>();
   for (const RowNumber& number : largest) {
     const glm::vec2 at = cursor_position() + glm::vec2(0.0F, drop);
-    const std::string name = fit_text(
-        fonts.small, is_map ? token_name(frame, keys, number.column) : fmt::format("[{}]", number.column), names - 8.0F);
+    const std::string name =
+        fit_text(fonts.small, is_map ? tokens.at(number.column) : fmt::format("[{}]", number.column), names - 8.0F);
     put_text(fonts.small, {at.x + names - 8.0F - text_width(fonts.small, name), at.y}, is_map ? theme.key : theme.text_dim,
              name);
     const float length = std::max(std::round(bar * std::abs(number.value) / most), 1.0F);
@@ -86,17 +89,6 @@ void draw_written_row(Frame& frame, const HeadSubject& subject, const WrittenRow
   if (count == all || count == 0) return;
   write_dim(frame, fmt::format("{} more, each {} at most", all - count, write_number(double{rest})));
   frame.mark("steps.row.rest", last_item_rect());
-}
-
-void say_row(Frame& frame, const HeadSubject& subject, const WrittenRow& row) {
-  if (StepMatrix(row.stage).has_key_rows() || frame.state.view.pinned || frame.transient.pointed_number) return;
-  const Selection& selection = frame.state.selection;
-  TileNumbers numbers(frame, selection.block, selection.batch, subject.geometry.head);
-  const auto weights = numbers.weights_row(row.row);
-  if (row.row + 1 == query_range(frame).end || !weights || !weights->statistics.key) return;  // which the map's says
-  const model::BlockKind kind = selection.block.kind;
-  frame.says = look_sentence(query_of(frame, kind, row.row), weights->weights, std::nullopt,
-                             [&](std::uint32_t key) { return key_of(frame, kind, key); });
 }
 
 }  // namespace headlight::app

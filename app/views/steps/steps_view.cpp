@@ -216,16 +216,10 @@ std::vector<MatrixPart> sources_of_cell(const HeadSubject& subject, const std::o
   return sources;
 }
 
-/// Returns the row that is written out: the explained cell's, else the pinned one, else that of the last token in sight.
-WrittenRow written_row(const Frame& frame, const BlockNode& node, const std::optional<StepCell>& cell,
-                       const StepsMemory& memory) {
+/// Returns the row that is written out: the explained cell's, else the row of interest.
+WrittenRow written_row(const Frame& frame, const BlockNode& node, const std::optional<StepCell>& cell) {
   if (cell && cell->matrix == StepMatrix(node.stage)) return {.stage = node.stage, .row = cell->cell.query};
-  const bool are_keys = StepMatrix(node.stage).has_key_rows();
-  const std::uint32_t end = (are_keys ? key_range(frame) : query_range(frame)).end;
-  const auto& pinned = frame.state.view.pinned;
-  const std::uint32_t row =
-      pinned ? (are_keys ? pinned->key : pinned->query) : std::max(std::min(end, memory.rows_end), 1U) - 1;
-  return {.stage = node.stage, .row = std::min(row, std::max(node.rows, 1U) - 1)};
+  return {.stage = node.stage, .row = std::min(row_of_interest(frame, node.stage), std::max(node.rows, 1U) - 1)};
 }
 
 /// Draws all matrices small. Returns the flow as it was drawn; a click unfolds a matrix around the cell under the pointer.
@@ -276,7 +270,7 @@ void center_clicked(const PlacedStep& step, StepsMemory& memory) {
 }
 
 /// Returns how much of the width a step's one matrix takes; several share all of it.
-float width_of_step(const Frame& frame, const HeadSubject& subject, attention::Stage stage, glm::vec2 size,
+float width_of_step(Frame& frame, const HeadSubject& subject, attention::Stage stage, glm::vec2 size,
                     const StepsMemory& memory) {
   const chart::Rect room{.origin = {kMargin, 0.0F}, .size = size - glm::vec2(2.0F * kMargin, 6.0F)};
   const std::vector<StepBox> boxes = lay_out_step(frame, subject, stage, memory.scrolls, room).boxes;
@@ -303,10 +297,7 @@ std::optional<StepCell> draw_unfolded_step(Frame& frame, const HeadSubject& subj
     const StepMatrix matrix = plan.stage;
     MatrixMarks marks{.hovered = std::nullopt, .sources = sources, .slices = slices};
     if (cell && cell->matrix == matrix) marks.hovered = cell->cell;
-    if (matrix == StepMatrix(flow.opened->stage)) {
-      memory.rows_end = plan.first_row + plan.shown_rows;
-      marks.row = written_row(frame, *flow.opened, cell, memory).row;
-    }
+    if (matrix == StepMatrix(flow.opened->stage)) marks.row = written_row(frame, *flow.opened, cell).row;
     draw_matrix(frame, box.view, marks, memory.values, subject);
     draw_arrow(frame, box);
     if (box.is_part) continue;
@@ -371,9 +362,7 @@ void draw_steps_panel(Frame& frame, StepsMemory& memory) {
   const float calculation = !cell                    ? kEmptyStrip
                             : memory.shows_all_terms ? room.y * 0.6F
                                                      : std::clamp(room.y * 0.42F, 120.0F, 190.0F);
-  const WrittenRow row = written_row(frame, *flow.opened, cell, memory);
-  draw_written_row(frame, subject, row, room.y - calculation);
-  say_row(frame, subject, row);
+  draw_written_row(frame, subject, written_row(frame, *flow.opened, cell), room.y - calculation);
   ImGui::SetCursorPosY(room.y - calculation);
   draw_calculation(frame, subject, cell, calculation, memory);
   ImGui::EndChild();

@@ -62,7 +62,6 @@ struct StepsMemory {
   Selection selection;                    ///< that the scrolls and the held cell are of
   std::optional<attention::Cell> pinned;  ///< that the scrolls and the held cell are of
 
-  std::uint32_t rows_end = ~0U;      ///< after the last row of the unfolded matrix that is in sight
   std::optional<StepCell> centered;  ///< on which the strip was clicked, until the unfolded matrix shows it
 
   /// A matrix of the last frame, for the figure.
@@ -97,9 +96,6 @@ struct WrittenRow {
 /// Draws a row in words and numbers, from the cursor on: of weights the softmax's maximum and sum, and the numbers as bars,
 /// the largest first, as many as fit the height; then how many are left, and how large those are.
 void draw_written_row(Frame& frame, const HeadSubject& subject, const WrittenRow& row, float height);
-
-/// Says what the query of the row looks at that is written out, where nothing is pointed at or chosen.
-void say_row(Frame& frame, const HeadSubject& subject, const WrittenRow& row);
 
 /// Draws the selected head's calculation as one picture: all matrices small, in order, and one of them large with the
 /// weights that make it; a click, Page Up and Page Down unfold another one. The cell under the pointer marks what it is made

@@ -5,6 +5,7 @@
 #include "app/widgets/cell_grid.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
+#include "app/widgets/prediction_bars.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/token_side.h"
 #include "chart/number_format.h"
@@ -278,12 +279,17 @@ TextBlock make_text_block(Frame& frame, MapSide side, float width, float height)
   TextBlock block;
   if (selection.batch < tokens.texts.size()) block.labels = tokens.texts[selection.batch];
   const std::vector<text::Token>* prompt = prompt_of(frame.result, tokens, selection.batch);
+  std::span<const text::Token> parts = prompt ? std::span(*prompt) : std::span<const text::Token>();
+  // A text that is both sides is the one that is read.
+  if (auto written = is_query && &tokens != &shown_keys(frame) ? written_tokens(frame) : std::nullopt) {
+    block.labels = std::move(*written);
+    parts = parts.subspan(std::min<std::size_t>(parts.size(), 1));
+  }
   // Texts that are drawn as one image each are spelled out again, because the space before them is no part of them here.
   std::vector<std::string> labels;
   for (const std::string& label : block.labels) labels.push_back(frame.ui.unshaped(label));
   labels.resize(std::min<std::size_t>(labels.size(), real.end));
-  block.tokens =
-      running_tokens(labels, prompt ? std::span(*prompt) : std::span<const text::Token>(), tokens.start(selection.batch));
+  block.tokens = running_tokens(labels, parts, tokens.start(selection.batch));
   block.measures.is_right_to_left = is_right_to_left(block.tokens);  // of letters, before they are images
   for (RunningToken& token : block.tokens) token.place.text = frame.ui.shaped(token.place.text);
   block.images = patch_images(frame, side);

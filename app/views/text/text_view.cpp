@@ -7,6 +7,7 @@
 #include "app/views/text/text_side.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/patch_picture.h"
+#include "app/widgets/prediction_bars.h"
 #include "app/widgets/sentence.h"
 #include "app/widgets/thumbnail.h"
 #include "chart/number_format.h"
@@ -34,6 +35,12 @@ std::string title(const Selection& selection) {
   return fmt::format("Layer {} · head {}", selection.block.layer.value, selection.head);
 }
 
+/// Returns the title of a target's block.
+const char* queries_title(const Frame& frame) {
+  return frame.state[kMapView.row_names] == RowNames::Written ? "queries: what the decoder writes"
+                                                              : "queries: what the decoder reads";
+}
+
 /// The values that the two blocks are laid out for: the blocks are made anew when these change.
 struct BlocksOf {
   std::uint64_t run = 0;
@@ -41,6 +48,7 @@ struct BlocksOf {
   std::uint32_t batch = 0;
   float width = 0.0F, height = 0.0F;
   float scale = 1.0F;
+  std::vector<std::string> written = {};  ///< written_tokens(): a prediction names the last one
 
   bool operator==(const BlocksOf&) const = default;
 };
@@ -57,8 +65,12 @@ class TextView final : public ViewPanel {
     rows_ = row_.lines.tokens.empty() ? std::vector<TextShades>() : shades_of_all(frame, chosen.side);
     if (chosen.token < rows_.size()) shades.largest = rows_[chosen.token].largest;
     draw_header(frame, is_cross, chosen, shades);
-    shown_ = {
-        .ui = &frame.ui, .is_cross = is_cross, .chosen = chosen, .shades = shades, .title = title(frame.state.selection)};
+    shown_ = {.ui = &frame.ui,
+              .is_cross = is_cross,
+              .queries_title = queries_title(frame),
+              .chosen = chosen,
+              .shades = shades,
+              .title = title(frame.state.selection)};
     const std::optional<LockedToken> before = std::exchange(hovered_, std::nullopt);
     hovered_key_.reset();
     begin_bare_region("text");
@@ -68,7 +80,7 @@ class TextView final : public ViewPanel {
       write_text(frame.ui.fonts().small, frame.ui.theme().key, "keys: the source");
       draw_block(frame, "text.source", true, MapSide::Key, chosen, shades);
       ImGui::Dummy({1.0F, 8.0F});
-      write_text(frame.ui.fonts().small, frame.ui.theme().query, "queries: what the decoder reads");
+      write_text(frame.ui.fonts().small, frame.ui.theme().query, queries_title(frame));
       draw_block(frame, "text.target", true, MapSide::Query, chosen, shades);
     } else {
       const MapSide shaded = chosen.side == MapSide::Query ? MapSide::Key : MapSide::Query;
@@ -85,6 +97,7 @@ class TextView final : public ViewPanel {
     if (shown_.ui == nullptr) return nullptr;
     ShadedText figure{.title = shown_.title,
                       .queries = spelled_out(queries_),
+                      .queries_title = shown_.queries_title,
                       .keys = shown_.is_cross ? spelled_out(keys_) : std::vector<RunningToken>(),
                       .chosen = shown_.chosen,
                       .weights = shown_.shades.weights,
@@ -106,6 +119,7 @@ class TextView final : public ViewPanel {
   struct Shown {
     const shell::Ui* ui = nullptr;
     bool is_cross = false;
+    const char* queries_title = "";
     LockedToken chosen = {};
     TextShades shades = {};
     std::string title = {};
@@ -120,7 +134,8 @@ class TextView final : public ViewPanel {
                        .batch = selection.batch,
                        .width = width,
                        .height = height,
-                       .scale = frame.ui.scale()};
+                       .scale = frame.ui.scale(),
+                       .written = written_tokens(frame).value_or(std::vector<std::string>())};
     if (std::exchange(made_for_, now) == now) return;
     const auto make = [&](float part) {
       queries_ = make_text_block(frame, MapSide::Query, width, is_cross ? height * part * (1.0F - kKeysPart) : height);
@@ -133,7 +148,8 @@ class TextView final : public ViewPanel {
     const std::uint32_t rows = real.end - std::min(real.begin, real.end);
     if (is_cross || !queries_.images.is_empty() || rows == 0 || rows > kMaxRows) return;
     label_room_ = 0.0F;
-    for (const std::string& label : queries_.labels)
+    row_names_ = made_for_->written.empty() ? queries_.labels : made_for_->written;
+    for (const std::string& label : row_names_)
       label_room_ = std::max(label_room_, text_width(frame.ui.fonts().body, label));
     label_room_ = std::min(label_room_, kMaxRowLabel) + kGap;
     const glm::vec2 room(width - label_room_, height - queries_.lines.height - kRowsGap);
@@ -176,9 +192,10 @@ class TextView final : public ViewPanel {
       return map_sentence(frame, {.has_axes = false});
     const std::string query = query_of(frame, number->block.kind, number->row),
                       key = key_of(frame, number->block.kind, number->column);
-    return is_difference ? fmt::format("What {} looks at {} with has changed the most ({}): {}. Red is more, blue less.",
-                                       query, key, difference_caption(frame.state), number_word(*number->value, "{:+.2f}"))
-                         : fmt::format("{} is looked at most by {}: {}.", key, query, number_word(*number->value));
+    return is_difference
+               ? fmt::format("What {} looks at {} with has changed the most ({}): {}. Red is more, blue less.", query, key,
+                             difference_caption(frame.state), number_word(*number->value, "{:+.2f}"))
+               : fmt::format("{} is looked at most by {}: {}.", key, query, number_word(*number->value, kWeightDigits));
   }
 
   /// Returns the reference to the weight between the locked token and the one under the pointer; without both, the largest
@@ -254,7 +271,7 @@ class TextView final : public ViewPanel {
       const float top = band.origin.y + std::floor((row_pitch_ - row_.measures.line_height) * 0.5F);
       const float middle = top + row_.measures.line_height - row_.measures.token_height * 0.5F;
       put_text(font, {band.origin.x + 4.0F, std::round(middle - font_size(font) * 0.5F)}, color,
-               fit_text(font, queries_.labels[token], label_room_ - 8.0F));
+               fit_text(font, row_names_[token], label_room_ - 8.0F));
       ImGui::SetCursorScreenPos({band.origin.x + label_room_, top});
       const auto hovered =
           draw_text_block(frame, row_, {.side = shaded, .shades = &rows_[token], .chosen = {}, .dims_unseen = true});
@@ -287,7 +304,8 @@ class TextView final : public ViewPanel {
 
   std::optional<BlocksOf> made_for_;
   TextBlock queries_, keys_;
-  TextBlock row_;  ///< the text of each row; no tokens: there are none
+  TextBlock row_;                       ///< the text of each row; no tokens: there are none
+  std::vector<std::string> row_names_;  ///< [token]
   float label_room_ = 0.0F, row_pitch_ = 0.0F;
   std::vector<TextShades> rows_;              ///< [token]
   std::optional<std::uint32_t> hovered_key_;  ///< the token under the pointer in a row
