@@ -5,6 +5,7 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
+#include "chart/number_format.h"
 
 namespace headlight::app {
 namespace {
@@ -36,6 +37,7 @@ class FlowPainter {
 
   PointedCell draw() {
     for (const PlacedArrow& arrow : layout_.arrows) draw_arrow(arrow);
+    draw_memory();
     const shell::ControlGroup group(frame_.ui.keyboard(), "nodes");
     for (const PlacedNode& placed : layout_.nodes) draw_node(placed);
     if (pointed_.node) {
@@ -73,16 +75,45 @@ class FlowPainter {
     const bool is_of_hovered = plan_.nodes[arrow.to].id() == hovered_;
     const shell::Color from = color_of_node(plan_.nodes[arrow.from], theme_);
     const shell::Color color = is_current || is_of_hovered ? theme_.accent : arrow.is_residual ? theme_.text_dim : from;
-    const float thickness = is_current || is_of_hovered ? 2.0F : 1.25F;
-    for (std::size_t i = 1; i < arrow.points.size(); ++i) {
-      draw_line(arrow.points[i - 1], arrow.points[i], color, thickness);
-    }
-    const glm::vec2 tip = arrow.points.back();
-    const glm::vec2 before = arrow.points[arrow.points.size() - 2];
+    draw_path(arrow.points, color, is_current || is_of_hovered ? 2.0F : 1.25F);
+  }
+
+  static void draw_path(std::span<const glm::vec2> points, shell::Color color, float thickness) {
+    for (std::size_t i = 1; i < points.size(); ++i) draw_line(points[i - 1], points[i], color, thickness);
+    const glm::vec2 tip = points.back();
+    const glm::vec2 before = points[points.size() - 2];
     const glm::vec2 along = before.y == tip.y ? glm::vec2(1.0F, 0.0F) : glm::vec2(0.0F, 1.0F);
     const glm::vec2 across(-along.y, along.x);
     ImGui::GetWindowDrawList()->AddTriangleFilled(tip, tip - along * 6.0F - across * 3.5F,
                                                   tip - along * 6.0F + across * 3.5F, color);
+  }
+
+  /// Draws E, which no stage of the layer has, with arrows to the keys and values that are made of it.
+  void draw_memory() const {
+    const auto find = [&](attention::Stage stage) {
+      const auto is_of = [&](const PlacedNode& placed) { return plan_.nodes[placed.node].stage == stage; };
+      return std::ranges::find_if(layout_.nodes, is_of);
+    };
+    const auto queries = find(attention::Stage::Q), keys = find(attention::Stage::K), values = find(attention::Stage::V);
+    if (layout_.is_strip || subject_.block.kind != model::BlockKind::Cross) return;
+    if (std::ranges::count(std::array{queries, keys, values}, layout_.nodes.end()) > 0) return;
+    constexpr glm::vec2 kBox(15.0F, 18.0F);
+    const shell::FontSet& fonts = frame_.ui.fonts();
+    const float y = std::round(keys->cells.center().y), top = keys->box.origin.y - 9.0F;
+    const chart::Rect box{.origin = {keys->cells.origin.x - 25.0F, y - 0.5F * kBox.y}, .size = kBox};
+    outline_rect(box, theme_.text_dim, 3.0F);
+    put_text(fonts.strong,
+             glm::round(box.center() - glm::vec2(text_width(fonts.strong, "E"), font_size(fonts.strong)) * 0.5F),
+             theme_.text, "E");
+    const float name = text_width(fonts.small, "memory"), name_x = box.origin.x - 5.0F - name;
+    if (name_x > queries->cells.end().x + 4.0F)
+      put_text(fonts.small, {std::round(name_x), std::round(y - 0.5F * font_size(fonts.small))}, theme_.text_dim, "memory");
+    draw_path(std::array{glm::vec2(box.end().x, y), glm::vec2(keys->cells.origin.x - 3.0F, y)}, theme_.text_dim, 1.25F);
+    const float x = std::round(box.center().x), x_end = std::round(values->cells.center().x);
+    draw_path(std::array{glm::vec2(x, box.origin.y), glm::vec2(x, top), glm::vec2(x_end, top),
+                         glm::vec2(x_end, values->box.origin.y - 2.0F)},
+              theme_.text_dim, 1.25F);
+    frame_.mark(fmt::format("{}.memory", flow_.name), box);
   }
 
   void draw_captions(const PlacedNode& placed, const BlockNode& node, bool is_shown) const {
@@ -91,9 +122,10 @@ class FlowPainter {
     const chart::Rect& box = placed.box;
     if (!ImGui::IsRectVisible(box.origin, box.end())) return;
     const shell::Color color = is_shown ? color_of_node(node, theme_) : theme_.text_dim;
-    // A strip's words may reach into the gap after its narrow boxes.
-    const float below = layout_.is_strip ? std::min(gap_ - 2.0F, 18.0F) : 0.0F, beyond = std::max(below - 4.0F, 0.0F);
-    list->PushClipRect(box.origin, box.end() + glm::vec2(layout_.is_strip ? below : 0.0F, 0.0F), true);
+    // Words may reach into the gap after a narrow box.
+    const float most_below = layout_.is_strip ? 18.0F : gap_;
+    const float below = std::min(gap_ - 2.0F, most_below), beyond = std::max(below - 4.0F, 0.0F);
+    list->PushClipRect(box.origin, box.end() + glm::vec2(below, 0.0F), true);
     float x = box.origin.x;
     if (layout_.is_strip) {
       const std::string number = fmt::format("{}", placed.node + 1);
@@ -112,7 +144,7 @@ class FlowPainter {
       x += draw_math(fonts, is_strong ? fonts.strong : fonts.small, {x, box.origin.y + down}, color, symbol) + 6.0F;
     }
     const std::string name(node.name());
-    const float room = box.end().x - x;
+    const float room = box.end().x - x + (layout_.is_strip ? 0.0F : beyond);
     // A strip's box is too narrow for most of a name; the tooltip has it.
     if (!layout_.is_strip || text_width(fonts.small, name) <= room) {
       put_text(fonts.small, {x, box.origin.y + 3.0F}, theme_.text, fit_text(fonts.small, name, room));
@@ -121,6 +153,16 @@ class FlowPainter {
       draw_math(fonts, fonts.small, {box.origin.x, placed.operation_y}, theme_.text_dim, node.operation);
     }
     list->PopClipRect();
+  }
+
+  /// Writes the range of the colours after the operation, where there is room.
+  void draw_range(const PlacedNode& placed, const BlockNode& node, const chart::ValueLimits& limits) const {
+    const shell::FontSet& fonts = frame_.ui.fonts();
+    const std::string high = chart::format_number(limits.high, 3);
+    const std::string range = limits.low == -limits.high ? "\u00B1" + high : "0 \u2026 " + high;
+    const float left = placed.box.origin.x + measure_math(fonts, fonts.small, node.operation).x + 10.0F;
+    if (left + text_width(fonts.small, range) > placed.box.end().x + gap_ - 4.0F) return;
+    put_text(fonts.small, {std::round(left), placed.operation_y}, theme_.text_dim, range);
   }
 
   void draw_node(const PlacedNode& placed) {
@@ -135,9 +177,10 @@ class FlowPainter {
     fill_rect(cells, theme_.field);
     const chart::Rect clip{.origin = cells.origin, .size = {cells.size.x * shown, cells.size.y}};
     // Asked for in any case, so that it is there when its step comes.
-    draw_node_heatmap(frame_, subject_, node, cells,
-                      shown > 0.0F ? clip : chart::Rect{.origin = cells.origin, .size = {0.01F, 0.01F}},
-                      kNodePlace + static_cast<std::uint32_t>(placed.node));
+    const auto limits = draw_node_heatmap(frame_, subject_, node, cells,
+                                          shown > 0.0F ? clip : chart::Rect{.origin = cells.origin, .size = {0.01F, 0.01F}},
+                                          kNodePlace + static_cast<std::uint32_t>(placed.node));
+    if (limits && is_shown && !layout_.is_strip) draw_range(placed, node, *limits);
     const bool is_input = flow_.opened && std::ranges::find(flow_.opened->inputs, node.stage) != flow_.opened->inputs.end();
     outline_rect(cells.origin - 1.0F, cells.end() + 1.0F, is_current || is_input ? theme_.accent : theme_.border, 2.0F,
                  is_current ? 2.0F : 1.0F);
@@ -277,18 +320,22 @@ TileQuery node_query(const Frame& frame, const HeadSubject& subject, const Block
   return query;
 }
 
-void draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode& node, const chart::Rect& area,
-                       const chart::Rect& clip, std::uint32_t place) {
+std::optional<chart::ValueLimits> draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode& node,
+                                                    const chart::Rect& area, const chart::Rect& clip, std::uint32_t place) {
   const shell::Theme& theme = frame.ui.theme();
   const ShownTile shown = find_tile(frame, node_query(frame, subject, node, area.size));
   const bool is_hidden = frame.transient.aim.hides(node.stage);
-  if (is_hidden || !shown.tile || shown.tile->values.empty()) return fill_rect(area, theme.missing);
+  if (is_hidden || !shown.tile || shown.tile->values.empty()) {
+    fill_rect(area, theme.missing);
+    return std::nullopt;
+  }
   shell::HeatmapImage image = heatmap_of(shown, place, theme);
   color_matrix(frame, image, shown);
   image.area = area;
   image.clip = clip;
   image.grid_from = 1e6F;
   draw_heatmap(frame, image);
+  return chart::ValueLimits{.low = image.low, .high = image.high};
 }
 
 }  // namespace headlight::app

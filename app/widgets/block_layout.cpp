@@ -11,6 +11,7 @@ namespace {
 constexpr float kTitleHeight = 38.0F;   // the matrix' name, and what made it
 constexpr float kSymbolHeight = 19.0F;  // of its name alone
 constexpr float kOperationHeight = 19.0F;
+constexpr float kTipGap = 2.0F;  // between an arrow's tip and the title below it
 constexpr float kGutterX = 26.0F;
 constexpr float kGutterY = 16.0F;     // at least
 constexpr float kFlowMargin = 12.0F;  // for lines along the left edge and above the first row
@@ -36,22 +37,22 @@ std::vector<glm::vec2> route(const BlockNode& from, const PlacedNode& start, con
     const float y = std::round(start.box.origin.y - 7.0F - offset);
     const float x = start.cells.end().x - 2.0F;  // at the right of its title
     const float x_end = end.box.origin.x + end.box.size.x * 0.25F - offset;
-    return {{x, start.cells.origin.y - 2.0F}, {x, y}, {x_end, y}, {x_end, end.box.origin.y}};
+    return {{x, start.cells.origin.y - 2.0F}, {x, y}, {x_end, y}, {x_end, end.box.origin.y - kTipGap}};
   }
   const float y = std::round(end.box.origin.y - 8.0F - offset);
   const float x = std::round(start.cells.origin.x + start.cells.size.x * 0.5F);
   const float x_end = std::round(end.box.origin.x + end.box.size.x * 0.5F + offset);
   if (to.row == from.row + 1) {
     const float below = start.cells.end().y + 3.0F;
-    if (from.column == to.column) return {{x, below}, {x, end.box.origin.y}};
-    return {{x, below}, {x, y}, {x_end, y}, {x_end, end.box.origin.y}};
+    if (from.column == to.column) return {{x, below}, {x, end.box.origin.y - kTipGap}};
+    return {{x, below}, {x, y}, {x_end, y}, {x_end, end.box.origin.y - kTipGap}};
   }
   const float outside = left_margin + 3.0F + offset;  // past a whole row, along the left edge
   return {{start.box.origin.x, middle(start.cells)},
           {outside, middle(start.cells)},
           {outside, y},
           {x_end, y},
-          {x_end, end.box.origin.y}};
+          {x_end, end.box.origin.y - kTipGap}};
 }
 
 float column_width(const BlockPlan& plan, float width) {

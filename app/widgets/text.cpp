@@ -328,10 +328,10 @@ void draw_rich_text(Frame& frame, const std::string& text, ImFont* font, shell::
   ImGui::Dummy({room, at.y + line});
 }
 
-void place_sentence(Frame& frame, float below) {
+void place_sentence(Frame& frame, float below, float width) {
   const float line = font_size(frame.ui.fonts().body) + kSentenceSpacing * 0.5F;  // as draw_rich_text() has it
   ImGui::SetCursorPosY(ImGui::GetCursorPosY() + below - kSentenceRise);
-  ImGui::Dummy({width_left(), 2.0F * line - kSentenceRise});
+  ImGui::Dummy({width > 0.0F ? width : width_left(), 2.0F * line - kSentenceRise});
   frame.sentence_place = last_item_rect();
 }
 
@@ -342,7 +342,7 @@ void draw_sentence(Frame& frame, const Sentence& sentence) {
   ImGui::SetCursorScreenPos(place.origin);
   ImGui::PushClipRect(place.origin, place.end() + 2.0F + kSentenceRise, true);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(ImGui::GetStyle().ItemSpacing.x, kSentenceSpacing));
-  draw_rich_text(frame, sentence, frame.ui.fonts().body, frame.ui.theme().text);
+  draw_rich_text(frame, sentence, frame.ui.fonts().body, frame.ui.theme().text, place.size.x);
   ImGui::PopStyleVar();
   ImGui::PopClipRect();
   if (last_item_rect().size.y > place.size.y + kSentenceRise) explain_last_item(frame, plain_text(sentence).c_str());

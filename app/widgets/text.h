@@ -94,8 +94,8 @@ void draw_view_title(Frame& frame, const std::string& title, float room = 0.0F);
 
 /// Takes the room of two lines for the view's sentence, at the cursor: what is below it stays where it is, whatever the
 /// sentence says. Every view does so once, below its title.
-/// `below`: a gap, where controls stand right above.
-void place_sentence(Frame& frame, float below = 0.0F);
+/// `below`: a gap, where controls stand right above. `width`: of its lines; 0: what is left of the region.
+void place_sentence(Frame& frame, float below = 0.0F, float width = 0.0F);
 inline constexpr float kBelowControls = 6.0F;
 /// Paints the sentence there, marked "view.sentence"; what two lines don't hold is in a tooltip.
 void draw_sentence(Frame& frame, const Sentence& sentence);

@@ -126,7 +126,7 @@ TEST_SUITE("gpu") {
     std::string words = text_on_screen();
     std::erase(words, ' ');  // which large type has between letters too
     CAPTURE(words);
-    for (const char* said : {"Layer1\u00B7head4\n", "onescaleforallheads", "heads", "mean\u00B7street"})
+    for (const char* said : {"Layer1\u00B7head4\n", "thesameforallheads", "heads", "mean\u00B7street", "\u00B1"})
       CHECK(words.find(said) != std::string::npos);
     CHECK(plain_text(ui.window().sentence()).find("the MLP add") != std::string::npos);
     // Nothing moves when a cell is pointed at, whose arithmetic then keeps its room.
@@ -223,6 +223,8 @@ TEST_SUITE("gpu") {
       CHECK(ui.state().view.tab == "block");
       CHECK(ui.sees("block.attended"));
       CHECK(ui.sees("block.residual"));
+      // Cross-attention reads what no stage of its layer is.
+      CHECK(ui.sees("block.memory") == (ui.state().selection.block.kind == model::BlockKind::Cross));
       ui.move_to("block.heads");
       const glm::vec2 corner = ui.rect("block.attended").origin;  // of the title; a long text's matrix is narrower than it
       ui.feed({shell::MouseMove{corner + glm::vec2(20.0F, 56.0F)}});

@@ -19,7 +19,7 @@ constexpr const char* kHeads = "heads";
 
 /// Returns the width of a head's square with the gap after it.
 float head_edge(std::uint32_t heads, float width) {
-  return std::clamp(width / static_cast<float>(std::max(heads, 1U)), 3.0F, 15.0F);
+  return std::clamp(width / static_cast<float>(std::max(heads, 1U)), 3.0F, 20.0F);
 }
 
 /// Draws a head's square: filled where the head is selected, else hollow.
@@ -33,8 +33,8 @@ float heads_word(const Frame& frame) { return text_width(frame.ui.fonts().small,
 
 /// Draws what the colours mean between two x: of signed matrices, and of the weights where there is room for that.
 void draw_legend(const Frame& frame, glm::vec2 at, float end) {
-  constexpr const char* kEach = "one scale for all heads";
-  constexpr float kSignsWidth = 172.0F;
+  constexpr const char* kEach = "\u00B1 beside each name, the same for all heads";
+  constexpr float kSignsWidth = 132.0F;
   ImFont* font = frame.ui.fonts().small;
   const float words = text_width(font, kEach) + 10.0F;
   if (at.x + words + kSignsWidth <= end) {
@@ -46,11 +46,12 @@ void draw_legend(const Frame& frame, glm::vec2 at, float end) {
             {at.x + kSignsWidth + kHeaderGap, at.y}, end);
 }
 
-/// Draws one square for each query head over the KV heads that they read, the selected one filled; a click selects.
+/// Draws one square for each query head, over the KV heads where several read one, the selected one filled; a click selects.
 void draw_head_row(Frame& frame, const HeadSubject& subject, glm::vec2 at, float width) {
   const shell::Theme& theme = frame.ui.theme();
   const inference::BlockShape& shape = subject.geometry.shape;
-  put_text(frame.ui.fonts().small, at, theme.text_dim, kHeads);
+  ImFont* small = frame.ui.fonts().small;
+  put_text(small, at, theme.text_dim, kHeads);
   at.x += heads_word(frame);
   width -= heads_word(frame);
   const std::uint32_t kv_heads = std::max(shape.kv_heads, 1U);
@@ -60,10 +61,15 @@ void draw_head_row(Frame& frame, const HeadSubject& subject, glm::vec2 at, float
     const glm::vec2 low = at + glm::vec2(static_cast<float>(head) * edge, 0.0F);
     const bool is_selected = head == subject.geometry.head;
     draw_square(low, low + square, is_selected, theme.query, theme.query_fill);
+    const std::string number = fmt::format("{}", head);
+    const glm::vec2 size(text_width(small, number), font_size(small));
+    if (size.x + 2.0F > square || size.y > square + 1.0F) continue;
+    put_text(small, glm::round(low + (square - size) * 0.5F),
+             shell::text_on(is_selected ? theme.query : theme.query_fill, theme.text), number);
   }
   const std::uint32_t heads_of_one = shape.heads / kv_heads;
   const float shared = edge * static_cast<float>(heads_of_one);
-  for (std::uint32_t head = 0; head < kv_heads; ++head) {
+  for (std::uint32_t head = 0; kv_heads < shape.heads && head < kv_heads; ++head) {
     const glm::vec2 low = at + glm::vec2(static_cast<float>(head) * shared, square + 2.0F);
     const bool is_selected = head == subject.geometry.head / std::max(heads_of_one, 1U);
     const float half = (shared - 2.0F) * 0.5F;
@@ -76,9 +82,8 @@ void draw_head_row(Frame& frame, const HeadSubject& subject, glm::vec2 at, float
     const auto head = static_cast<std::uint32_t>(std::clamp(across, 0.0F, static_cast<float>(shape.heads - 1)));
     select_head(frame.state.selection, {subject.block, head});
   }
-  mark_pointer_item(
-      frame, "block.heads",
-      "Query heads over the KV heads that they read: blue queries, red keys, green values. A click selects a head.");
+  mark_pointer_item(frame, "block.heads",
+                    "A click selects a head. Below, where several read one: the KV heads, red keys and green values.");
 }
 
 }  // namespace
@@ -106,8 +111,7 @@ void draw_block_header(Frame& frame, const HeadSubject& subject, std::uint32_t t
   if (is_low) ImGui::SetCursorScreenPos(at + glm::vec2(0.0F, kLowAbout));
   if (!has_chart) {
     const glm::vec2 line = cursor_position();
-    text_room -=
-        draw_largest_link(frame, "largest |x| of each layer \u2192", line + glm::vec2(text_room, 0.0F)) + kHeaderGap;
+    text_room -= draw_largest_link(frame, "largest |x| \u2192", line + glm::vec2(text_room, 0.0F)) + kHeaderGap;
     ImGui::SetCursorScreenPos(line);
   }
   const std::string shown = fit_text(fonts.small, about, text_room);
@@ -127,7 +131,7 @@ void draw_block_header(Frame& frame, const HeadSubject& subject, std::uint32_t t
   const float above = is_low ? kLowHeader : kHeaderHeight;
   ImGui::SetCursorScreenPos(at);
   ImGui::Dummy(ImVec2(width, above - ImGui::GetStyle().ItemSpacing.y));
-  place_sentence(frame);
+  place_sentence(frame, 0.0F, has_chart ? width - kChartWidth - kHeaderGap : 0.0F);
 }
 
 }  // namespace headlight::app

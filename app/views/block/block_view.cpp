@@ -152,9 +152,9 @@ void draw_walk_controls(Frame& frame, BlockWalk& walk, const std::string& step) 
   ImGui::SameLine();
   check_box(frame, "block.reduce motion", is_wide ? "reduce motion" : "still", frame.state.edit(kBlockView.reduces_motion),
             "Steps are shown one after the other, without matrices that move.");
-  if (!is_wide) return;
+  if (!is_wide || walk.is_at_end()) return;
   ImGui::SameLine();
-  draw_step(frame, walk.is_at_end() ? "the whole layer" : step);
+  draw_step(frame, step);
 }
 
 constexpr float kLowStrip = 84.0F;

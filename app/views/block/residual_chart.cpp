@@ -1,6 +1,7 @@
 #include "app/views/block/block_parts.h"
 
 #include "app/engine/analyses/residual_sizes.h"
+#include "app/engine/token_words.h"
 #include "app/state/block_settings.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/thumbnail.h"
@@ -84,7 +85,8 @@ void draw_residual_chart(Frame& frame, const chart::Rect& area, std::uint32_t to
   };
   write("size of x:", theme.text_dim);
   write("mean", theme.text);
-  write(token_name(frame, shown_queries(frame), token), theme.query);
+  const std::vector<std::string> names = telling_names(shown_queries(frame), selection.batch);
+  write(token < names.size() ? names[token] : fmt::format("{}", token), theme.query);
   const chart::Rect plot{.origin = area.origin + glm::vec2(4.0F, kTitle + 4.0F),
                          .size = area.size - glm::vec2(8.0F, kTitle + kTickRoom + 8.0F)};
   fill_rect(plot.origin - 4.0F, plot.end() + 4.0F, theme.panel, 3.0F);
@@ -110,7 +112,10 @@ void draw_residual_chart(Frame& frame, const chart::Rect& area, std::uint32_t to
     const std::string number = fmt::format("{}", i);
     const float left = point_of(plot, i, count, 0.0F, most).x - 0.5F * text_width(small, number);
     put_text(small, {std::round(left), plot.end().y + 4.0F}, theme.text_dim, number);
+    if (i == 0 && point_of(plot, each, count, 0.0F, most).x - left > text_width(small, "layer") + 24.0F)
+      put_text(small, {std::round(left) + 14.0F, plot.end().y + 4.0F}, theme.text_dim, "layer");
   }
+  put_text(small, plot.origin - 2.0F, theme.text_dim, fmt::format("\u2264 {}", write_number(double{most})));
   draw_curve(plot, curve.token, most, theme.query);
   draw_curve(plot, curve.mean, most, theme.text);
   ImGui::SetCursorScreenPos(plot.origin - 4.0F);
