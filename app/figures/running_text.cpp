@@ -115,11 +115,17 @@ std::vector<PlacedNumber> place_numbers(const TextLines& lines, std::uint32_t li
   for (const std::uint32_t token : order) {
     const chart::Rect& rect = lines.tokens[token];
     const float width = widths[token];
-    const float x = std::round(std::clamp(rect.center().x - width * 0.5F, 0.0F, std::max(line_width - width, 0.0F)));
-    const bool is_free = std::ranges::all_of(placed, [&](const PlacedNumber& other) {
-      return x >= other.x + widths[other.token] + gap || other.x >= x + width + gap;
-    });
-    if (is_free) placed.push_back({.token = token, .x = x});
+    const float centered = rect.center().x - width * 0.5F, most = std::max(line_width - width, 0.0F);
+    // Beside a larger number it is shifted, as far as its middle stays over the token.
+    for (const float shift : {0.0F, -0.25F, 0.25F, -0.5F, 0.5F}) {
+      const float x = std::round(std::clamp(centered + shift * rect.size.x, 0.0F, most));
+      const bool is_free = std::ranges::all_of(placed, [&](const PlacedNumber& other) {
+        return x >= other.x + widths[other.token] + gap || other.x >= x + width + gap;
+      });
+      if (!is_free) continue;
+      placed.push_back({.token = token, .x = x});
+      break;
+    }
   }
   return placed;
 }

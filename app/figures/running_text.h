@@ -56,8 +56,9 @@ struct PlacedNumber {
   float x = 0.0F;  ///< of its left end
 };
 
-/// Which of some tokens of one line have room for their number: centred over the token, inside the line, `gap` apart. The
-/// largest come first; `least` and below have none. `values` and `widths` of the numbers' texts are [token of all].
+/// Which of some tokens of one line have room for their number: centred over the token, or at least with their middle over
+/// it, inside the line, `gap` apart. The largest come first; `least` and below have none. `values` and `widths` of the
+/// numbers' texts are [token of all].
 std::vector<PlacedNumber> place_numbers(const TextLines& lines, std::uint32_t line, std::span<const float> values,
                                         std::span<const float> widths, float line_width, float gap, float least);
 

@@ -175,6 +175,17 @@ TEST_SUITE("cpu") {
       for (std::size_t j = i + 1; j < placed.size(); ++j) CHECK(std::abs(placed[i].x - placed[j].x) >= 28.0F);
     }
   }
+
+  TEST_CASE("a number without room in the middle of its token is shifted over it") {
+    const std::vector<RunningToken> tokens(2, {.place = {.text = "a"}});
+    const TextLines lines = lay_out_text(tokens, std::vector<float>{44.0F, 18.0F}, kMeasures);
+    const std::vector<PlacedNumber> placed = place_numbers(lines, 0, std::vector<float>{0.1F, 0.2F},
+                                                           std::vector<float>{36.0F, 36.0F}, kMeasures.width, 4.0F, 0.005F);
+    REQUIRE(placed.size() == 2);
+    CHECK(placed[1].token == 0);
+    CHECK(placed[1].x + 40.0F <= placed[0].x);
+    CHECK(placed[1].x + 18.0F >= lines.tokens[0].origin.x);
+  }
 }
 
 }  // namespace running_text_test

@@ -15,7 +15,8 @@ namespace headlight::app {
 namespace {
 
 constexpr float kTokenPadding = 2.0F;
-constexpr float kLineGap = 6.0F;
+constexpr float kLineGap = 6.0F, kDenseGap = 3.0F;
+constexpr float kMostStretch = 1.7F;       // of rows that don't fill the width
 constexpr float kDeepestShade = 170.0F;    // of 255: the text stays readable
 constexpr float kDeepestOnImage = 190.0F;  // of 255: the image stays recognisable
 constexpr float kBesideGap = 24.0F;
@@ -216,8 +217,10 @@ class BlockPainter {
     ImFont* font = words_font(frame_, block_);
     const bool is_dim = shown.place.is_special || (marks_.dims_unseen && weight(token) == 0.0F);
     const std::string text = fit_text(font, shown.place.text, rect.size.x - 2.0F * kTokenPadding + 1.0F);
-    put_text(font, {rect.origin.x + kTokenPadding, std::round(rect.center().y - font_size(font) * 0.5F)},
-             shell::text_on(ground, is_dim ? theme_.text_dim : theme_.text), text);
+    put_text(
+        font,
+        {std::round(rect.center().x - text_width(font, text) * 0.5F), std::round(rect.center().y - font_size(font) * 0.5F)},
+        shell::text_on(ground, is_dim ? theme_.text_dim : theme_.text), text);
     mark(token, "", rect);
   }
 
@@ -257,9 +260,10 @@ class BlockPainter {
 std::vector<float> set_type(const Frame& frame, TextBlock& block, float width, TextType type) {
   block.type = type;
   ImFont* font = words_font(frame, block);
-  const float number = type == TextType::Dense ? 0.0F : font_size(numbers_font(frame, block));
+  const bool is_dense = type == TextType::Dense;
+  const float number = is_dense ? 0.0F : font_size(numbers_font(frame, block));
   block.measures = {.width = std::max(width, 40.0F),
-                    .line_height = font_size(font) + number + kLineGap + 4.0F,
+                    .line_height = font_size(font) + number + (is_dense ? kDenseGap : kLineGap) + 4.0F,
                     .token_height = font_size(font) + 4.0F,
                     .space = text_width(font, " "),
                     .padding = kTokenPadding,
@@ -318,6 +322,23 @@ TextBlock make_text_block(Frame& frame, MapSide side, float width, float height)
   return block;
 }
 
+namespace {
+
+/// Makes the cells of a line wider, towards the width.
+void stretch(TextBlock& row, std::vector<float> widths) {
+  float left = row.measures.width, right = 0.0F;
+  for (const chart::Rect& token : row.lines.tokens) {
+    left = std::min(left, token.origin.x);
+    right = std::max(right, token.end().x);
+  }
+  const float wider = std::min(row.measures.width / std::max(right - left, 1.0F), kMostStretch);
+  for (float& width : widths) width = std::floor(width * wider);
+  TextLines lines = lay_out_text(row.tokens, widths, row.measures);
+  if (lines.first_of.size() == 2) row.lines = std::move(lines);
+}
+
+}  // namespace
+
 TextBlock row_of(const Frame& frame, const TextBlock& block, glm::vec2 room, std::uint32_t rows) {
   TextBlock row;
   row.tokens = block.tokens;
@@ -331,6 +352,7 @@ TextBlock row_of(const Frame& frame, const TextBlock& block, glm::vec2 room, std
     }
     row.lines = lay_out_text(row.tokens, widths, row.measures);
     const bool is_line = row.lines.first_of.size() == 2;
+    if (is_line && type != TextType::Dense) stretch(row, widths);
     if (is_line && row.measures.line_height * static_cast<float>(rows) <= room.y) return row;
     if (!is_line) row.lines = {};
   }

@@ -35,12 +35,6 @@ std::string title(const Selection& selection) {
   return fmt::format("Layer {} · head {}", selection.block.layer.value, selection.head);
 }
 
-/// Returns the title of a target's block.
-const char* queries_title(const Frame& frame) {
-  return frame.state[kMapView.row_names] == RowNames::Written ? "queries: what the decoder writes"
-                                                              : "queries: what the decoder reads";
-}
-
 /// The values that the two blocks are laid out for: the blocks are made anew when these change.
 struct BlocksOf {
   std::uint64_t run = 0;
@@ -60,6 +54,7 @@ class TextView final : public ViewPanel {
     if (!selected_shape(frame) || !frame.result.input) return;
     const bool is_cross = &shown_queries(frame) != &shown_keys(frame);
     lay_out(frame, is_cross);
+    const bool is_pointed_at = hovered_ || frame.transient.pointed.query || frame.transient.pointed.key;
     const LockedToken chosen = choose(frame, is_cross);
     TextShades shades = shades_of(frame, chosen);
     rows_ = row_.lines.tokens.empty() ? std::vector<TextShades>() : shades_of_all(frame, chosen.side);
@@ -67,7 +62,7 @@ class TextView final : public ViewPanel {
     draw_header(frame, is_cross, chosen, shades);
     shown_ = {.ui = &frame.ui,
               .is_cross = is_cross,
-              .queries_title = queries_title(frame),
+              .queries_title = queries_title(),
               .chosen = chosen,
               .shades = shades,
               .title = title(frame.state.selection)};
@@ -80,12 +75,13 @@ class TextView final : public ViewPanel {
       write_text(frame.ui.fonts().small, frame.ui.theme().key, "keys: the source");
       draw_block(frame, "text.source", true, MapSide::Key, chosen, shades);
       ImGui::Dummy({1.0F, 8.0F});
-      write_text(frame.ui.fonts().small, frame.ui.theme().query, queries_title(frame));
+      write_text(frame.ui.fonts().small, frame.ui.theme().query, queries_title());
       draw_block(frame, "text.target", true, MapSide::Query, chosen, shades);
     } else {
       const MapSide shaded = chosen.side == MapSide::Query ? MapSide::Key : MapSide::Query;
       draw_block(frame, "text.token", false, shaded, chosen, shades);
       draw_all_rows(frame, shaded, chosen);
+      if (!rows_.empty()) follow_row(chosen.token, is_pointed_at);
     }
     ImGui::EndChild();
     frame.transient.pointed_number = number_shown(frame, is_cross, chosen, shades);
@@ -108,6 +104,11 @@ class TextView final : public ViewPanel {
   }
 
  private:
+  /// Returns the title of a target's block.
+  const char* queries_title() const {
+    return made_for_->written.empty() ? "queries: what the decoder reads" : "queries: what the decoder writes";
+  }
+
   /// Returns tokens as text, where they are drawn as one image each.
   std::vector<RunningToken> spelled_out(const TextBlock& block) const {
     std::vector<RunningToken> tokens = block.tokens;
@@ -146,7 +147,7 @@ class TextView final : public ViewPanel {
     row_ = {};
     const attention::KeyRange real = query_range(frame);
     const std::uint32_t rows = real.end - std::min(real.begin, real.end);
-    if (is_cross || !queries_.images.is_empty() || rows == 0 || rows > kMaxRows) return;
+    if (is_cross || !queries_.images.is_empty() || rows < 2 || rows > kMaxRows) return;
     label_room_ = 0.0F;
     row_names_ = made_for_->written.empty() ? queries_.labels : made_for_->written;
     for (const std::string& label : row_names_)
@@ -181,7 +182,7 @@ class TextView final : public ViewPanel {
     const chart::Rect beside = last_item_rect();
     const float line = font_size(frame.ui.fonts().small);
     put_shade_scale(frame, chosen.side == MapSide::Query ? MapSide::Key : MapSide::Query, shades,
-                    {beside.end().x + kGap, std::round(beside.center().y - line * 0.5F)},
+                    {beside.end().x + kGap * 0.5F, std::round(beside.center().y - line * 0.5F)},
                     cursor_position().x + width_left());
     place_sentence(frame, kBelowControls);
   }
@@ -261,6 +262,8 @@ class TextView final : public ViewPanel {
     const glm::vec2 origin = cursor_position() + glm::vec2(0.0F, kRowsGap);
     const attention::KeyRange real = query_range(frame);
     const bool is_pointed_at = ImGui::IsWindowHovered();
+    first_row_ = real.begin;
+    row_top_ = origin.y - ImGui::GetWindowPos().y + ImGui::GetScrollY();
     for (std::uint32_t token = real.begin; token < std::min<std::size_t>(real.end, rows_.size()); ++token) {
       const chart::Rect band{.origin = origin + glm::vec2(0.0F, static_cast<float>(token - real.begin) * row_pitch_),
                              .size = {label_room_ + row_.lines.tokens.back().end().x + kGap, row_pitch_}};
@@ -302,12 +305,22 @@ class TextView final : public ViewPanel {
     scroll_into_view(rect.end().y - queries_.measures.line_height, rect.end().y + 8.0F);
   }
 
+  /// Brings the chosen token's row into view once, unless the pointer has chosen it.
+  void follow_row(std::uint32_t token, bool is_pointed_at) {
+    if (std::exchange(row_in_view_, token) == token || is_pointed_at || token < first_row_) return;
+    const float top = row_top_ + static_cast<float>(token - first_row_) * row_pitch_;
+    scroll_into_view(top, top + row_pitch_);
+  }
+
   std::optional<BlocksOf> made_for_;
   TextBlock queries_, keys_;
   TextBlock row_;                       ///< the text of each row; no tokens: there are none
   std::vector<std::string> row_names_;  ///< [token]
   float label_room_ = 0.0F, row_pitch_ = 0.0F;
   std::vector<TextShades> rows_;              ///< [token]
+  std::optional<std::uint32_t> row_in_view_;  ///< the last one that was chosen
+  std::uint32_t first_row_ = 0;               ///< its token
+  float row_top_ = 0.0F;                      ///< of the first row, in the region
   std::optional<std::uint32_t> hovered_key_;  ///< the token under the pointer in a row
   MutedImages muted_;
   std::optional<LockedToken> hovered_, locked_;
