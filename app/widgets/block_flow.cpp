@@ -136,7 +136,9 @@ class FlowPainter {
     const bool is_word = layout_.is_strip && symbol.size() > kLongestLetter;
     const bool is_strong = has_strong_ && (!is_word || x + measure_math(fonts, fonts.strong, symbol).x <= box.end().x);
     const float down = is_strong ? 0.0F : 3.0F;
-    if (const float most = box.end().x + beyond - x; measure_math(fonts, fonts.small, symbol).x > most) {  // a word
+    // A word is below its matrix where operations aren't, whether or not it had room above.
+    const bool is_below = layout_.is_strip && !has_operations_ && symbol.size() > kLongestLetter;
+    if (const float most = box.end().x + beyond - x; is_below || measure_math(fonts, fonts.small, symbol).x > most) {
       const bool fits = text_width(fonts.small, symbol) <= box.size.x + below;
       if (!has_operations_)
         draw_math(fonts, fonts.small, {box.origin.x, placed.operation_y}, color, fits ? symbol : node.operation);
@@ -146,7 +148,7 @@ class FlowPainter {
     const std::string name(node.name());
     const float room = box.end().x - x + (layout_.is_strip ? 0.0F : beyond);
     // A strip's box is too narrow for most of a name; the tooltip has it.
-    if (!layout_.is_strip || text_width(fonts.small, name) <= room) {
+    if (!is_below && (!layout_.is_strip || text_width(fonts.small, name) <= room)) {
       put_text(fonts.small, {x, box.origin.y + 3.0F}, theme_.text, fit_text(fonts.small, name, room));
     }
     if (has_operations_) {

@@ -171,25 +171,26 @@ void draw_lit_cell(const Frame& frame, model::BlockRef block, const chart::Rect&
   const bool is_on_map = transient.hovered && attention::is_map(transient.hovered_stage);
   const std::optional<std::uint32_t> query = is_on_map ? transient.hovered->query : transient.pointed.query;
   const std::optional<std::uint32_t> key = is_on_map ? transient.hovered->key : transient.pointed.key;
-  // Both lines around a small cell are one thick bar: let through what is below it.
+  const chart::Region cells = shown_cells(frame, block);
+  // Both lines around a small cell are one thick bar, which hides what the map is.
   constexpr float kSmallCell = 4.0F;
-  const auto color = [&](float cell) {
-    return cell < kSmallCell ? shell::with_alpha(frame.ui.theme().crosshair, 0x70) : frame.ui.theme().crosshair;
-  };
+  if (box.size.y < kSmallCell * static_cast<float>(cells.rows) ||
+      box.size.x < kSmallCell * static_cast<float>(cells.columns))
+    return;
+  const shell::Color color = frame.ui.theme().crosshair;
   // A side is at least a pixel wide, and around the cells, so that their colours stay.
   const auto side = [](float from, float length, std::uint32_t at, std::uint32_t count) {
     const float cell = length / static_cast<float>(count);
     const float low = std::floor(from + static_cast<float>(at) * cell);
     return std::pair(low, std::max(std::ceil(from + static_cast<float>(at + 1) * cell), low + 2.0F));
   };
-  const chart::Region cells = shown_cells(frame, block);
   if (query && *query - cells.row < cells.rows) {  // an earlier one wraps around
     const auto [low, high] = side(box.origin.y, box.size.y, *query - cells.row, cells.rows);
-    outline_rect({box.origin.x, low}, {box.end().x, high}, color(high - low));
+    outline_rect({box.origin.x, low}, {box.end().x, high}, color);
   }
   if (key && *key - cells.column < cells.columns) {
     const auto [low, high] = side(box.origin.x, box.size.x, *key - cells.column, cells.columns);
-    outline_rect({low, box.origin.y}, {high, box.end().y}, color(high - low));
+    outline_rect({low, box.origin.y}, {high, box.end().y}, color);
   }
 }
 

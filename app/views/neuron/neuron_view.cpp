@@ -156,6 +156,7 @@ constexpr float kMinTable = 330.0F;        // narrower: the chain goes below the
 constexpr float kRotatedColumns = 122.0F;  // two more columns, before RoPE
 constexpr float kGap = 20.0F;
 constexpr float kToolGap = 12.0F;
+constexpr float kMinStripsRoom = 360.0F;  // lower: the table alone, whose colours say the same
 
 /// The pinned cell, else the last token of the line and the key that it looks at most.
 attention::Cell chosen_cell(Frame& frame, const HeadSubject& subject) {
@@ -279,10 +280,11 @@ void draw_one_key(Frame& frame, const NeuronPair& pair, NeuronMemory& memory) {
   std::optional<std::uint32_t> hovered = before;
   const glm::vec2 size = is_wide ? glm::vec2(room.x - kGap - kChainWidth, 0.0F) : glm::vec2(0.0F, room.y * 0.55F);
   ImGui::BeginChild("parts", size, false, ImGuiWindowFlags_NoScrollbar | ImGuiWindowFlags_NoScrollWithMouse);
-  write_note(frame, describe_products(pair.chain.products) + " Each row of colours has its own scale.");
+  const bool has_strips = room.y >= kMinStripsRoom;
+  if (has_strips) write_note(frame, describe_products(pair.chain.products) + " Each row of colours has its own scale.");
   const std::optional<std::uint32_t> last = hovered;
   bool is_hovered = ImGui::IsWindowHovered(ImGuiHoveredFlags_ChildWindows);
-  draw_product_strips(frame, pair, hovered);
+  if (has_strips) draw_product_strips(frame, pair, hovered);
   draw_product_table(frame, pair, hovered);
   ImGui::EndChild();
   // The mark follows the pointer into the strips and the table, and goes with it.

@@ -271,7 +271,7 @@ std::string compare_with_device(const ScoreChain& chain, bool is_captured) {
   if (!chain.score || !chain.evaluated || !chain.weight || !chain.evaluated_weight) return {};
   const double score = std::abs(*chain.score - double{*chain.evaluated});
   const double weight = std::abs(*chain.weight - double{*chain.evaluated_weight});
-  return fmt::format("On the {}: score {}, weight {}. By hand, from the parts: they agree to {} and {}.",
+  return fmt::format("On the {}: score {}, weight {}. By hand, from the parts: the score agrees to {}, the weight to {}.",
                      is_captured ? "map" : "device", chart::format_exact(*chain.evaluated),
                      chart::format_exact(*chain.evaluated_weight), chart::format_scientific(static_cast<float>(score), 0),
                      chart::format_scientific(static_cast<float>(weight), 0));

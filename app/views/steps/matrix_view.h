@@ -16,7 +16,7 @@ struct MatrixView {
   MatrixPlan plan;
   std::string title;                                        ///< "queries"
   std::string formula;                                      ///< "Q = X W_Q + b_Q", as math_text sets it
-  std::string shape;                                        ///< "ℝ^{n×d_k} = 8 × 3"
+  std::string shape;                                        ///< "ℝ^{n×d_k}: 8 × 3"
   std::string remark;                                       ///< "showing 64 of 512 columns"; may be empty
   std::string row_axis, column_axis;                        ///< "query", "d_k", as math_text sets them
   const std::vector<std::string>* row_tokens = nullptr;     ///< of the rows; may be null

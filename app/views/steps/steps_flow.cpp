@@ -135,7 +135,7 @@ MatrixView make_view(Frame& frame, const HeadSubject& subject, StepMatrix matrix
   // Scaled and masked are already said by the symbols.
   view.title = step_title(matrix == Stage::Scaled || matrix == Stage::Masked ? StepMatrix(Stage::Scores) : matrix);
   view.formula = formula_of(frame, subject, matrix);
-  view.shape = fmt::format("{} = {} × {}", step_space(matrix, subject.geometry), size.rows, size.columns);
+  view.shape = fmt::format("{}: {} × {}", step_space(matrix, subject.geometry), size.rows, size.columns);
   view.head_width = joined_heads(matrix, subject.geometry.shape).width;
   if (matrix == Stage::Merged && subject.has_all_heads) view.head_width = head_width_of_merged(subject.geometry);
   view.row_axis = view.written ? "writes" : step_rows(matrix, subject.geometry);
