@@ -92,7 +92,7 @@ void draw_sources(Frame& frame, const ChosenLogit& logit, const ExplainedLogit& 
   std::vector<std::size_t> places(end - first);  // [row] from the first token on
   std::iota(places.begin(), places.end(), std::size_t{0});
   const bool scrolls = static_cast<float>(places.size()) * kListRow > height_left();
-  const std::string order = fmt::format("{} tokens, {}", places.size(), scrolls ? "largest first" : "in order");
+  const std::string order = fmt::format("{} {}", places.size(), scrolls ? "by size" : "in order");
   continue_line(text_width(frame.ui.fonts().small, order), kControlGap);
   write_label(frame.ui.fonts().small, frame.ui.theme().text_dim, order);
   if (frame.result.pairs && explained.parts.baseline) {
