@@ -51,7 +51,9 @@ class SidePainter {
   void draw_label(std::uint32_t token, const chart::Rect& rect) const {
     const LockedToken self{.side = side_, .token = token};
     const shell::Color role = side_ == MapSide::Query ? theme_.query : theme_.key;
-    if (drawn_.token == self || drawn_.hovered == self) {
+    const bool is_told =
+        drawn_.told && !drawn_.token && (side_ == MapSide::Query ? drawn_.told->query : drawn_.told->key) == token;
+    if (drawn_.token == self || drawn_.hovered == self || is_told) {
       fill_rect(rect, side_ == MapSide::Query ? theme_.query_fill : theme_.key_fill, 4.0F);
     } else if (token < weights_.size() && !weights_[token].empty()) {
       const float weight = weights_[token].front().weight, strongest = std::min(std::abs(weight), 1.0F);

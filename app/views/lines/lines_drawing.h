@@ -26,13 +26,14 @@ struct DrawnLines {
   const LineLayout& layout;
   const LineSides& sides;
   const LineSet& set;
-  std::optional<LockedToken> token = {};    ///< whose lines alone are drawn: hovered or locked
-  std::optional<LockedToken> locked = {};   ///< outlined
-  std::optional<LockedToken> hovered = {};  ///< its label is tinted
-  const WeightLine* pointed = nullptr;      ///< under the pointer: it is drawn opaque and over the others; null: none
-  std::size_t printed = 0;                  ///< weights beside a label, at most
-  bool is_difference = false;               ///< of two runs: lines have the colours of signed numbers
-  glm::vec2 origin{0.0F};                   ///< of the layout, on screen
+  std::optional<LockedToken> token = {};     ///< whose lines alone are drawn: hovered or locked
+  std::optional<LockedToken> locked = {};    ///< outlined
+  std::optional<LockedToken> hovered = {};   ///< its label is tinted
+  std::optional<attention::Cell> told = {};  ///< of the sentence: its labels are tinted while no token is pointed at
+  const WeightLine* pointed = nullptr;       ///< under the pointer: it is drawn opaque and over the others; null: none
+  std::size_t printed = 0;                   ///< weights beside a label, at most
+  bool is_difference = false;                ///< of two runs: lines have the colours of signed numbers
+  glm::vec2 origin{0.0F};                    ///< of the layout, on screen
 };
 
 inline constexpr float kLineThickness = 2.0F;

@@ -145,6 +145,7 @@ class LinesView final : public ViewPanel {
                        .token = inputs_.token,
                        .locked = frame.state.view.locked,
                        .hovered = hovered,
+                       .told = frame.state.view.pinned ? frame.state.view.pinned : told_cell(frame),
                        .pointed = pointed,
                        .printed = printed(room.x),
                        .is_difference = inputs_.is_difference,
@@ -154,10 +155,16 @@ class LinesView final : public ViewPanel {
     ImGui::Dummy({1.0F, layout.content_height()});
   }
 
-  /// Brings a locked token that the keyboard has moved into view.
+  /// Brings a locked token that the keyboard has moved into view, and once the last query, which the sentence is about.
   void follow_locked(const Frame& frame, const LineLayout& layout) {
     const std::optional<LockedToken>& locked = frame.state.view.locked;
-    if (locked != std::exchange(locked_, locked) && locked) ImGui::SetScrollY(layout.scroll_to(locked->token));
+    const std::uint32_t end = query_range(frame).end;
+    const bool is_new = std::exchange(followed_end_, end) != end;
+    if (locked != std::exchange(locked_, locked) && locked) {
+      ImGui::SetScrollY(layout.scroll_to(locked->token));
+    } else if (is_new && !locked && end > 0) {
+      ImGui::SetScrollY(layout.scroll_to(end - 1));
+    }
   }
 
   /// Locks the token that is clicked, and releases it when it is clicked again. Returns the one under the pointer.
@@ -277,7 +284,8 @@ class LinesView final : public ViewPanel {
   LineInputs inputs_;
   LineSet set_;
   std::optional<LockedToken> locked_;
-  float largest_ = 0.0F;  ///< weight of the tiles that are shown
+  std::uint32_t followed_end_ = 0;  ///< of the queries, whose last one was brought into view
+  float largest_ = 0.0F;            ///< weight of the tiles that are shown
   // These members are of the last frame, for the vector image.
   std::vector<std::uint32_t> heads_;
   std::string title_;

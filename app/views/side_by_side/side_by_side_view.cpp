@@ -91,6 +91,11 @@ TileQuery query_of(const Frame& frame, TileQuery map, const chart::Region& regio
   return map;
 }
 
+/// Returns a token's word with its position where that is needed.
+std::string word_at(const AxisTokens& tokens, std::uint32_t token, std::string (*word)(const std::string&)) {
+  return word(tokens.label(token)) + position_among(tokens.texts, token);
+}
+
 /// Two maps of weights with one pointer, one zoom and one colour scale: the selected head, and beside it another head or the
 /// same one in the baseline.
 class SideBySideView final : public ViewPanel {
@@ -105,7 +110,7 @@ class SideBySideView final : public ViewPanel {
     const Side right = has_right ? right_side(frame, other) : left;
     draw_view_title(frame, has_right ? fmt::format("{} beside {}", left.title, right.title) : left.title);
     choose_sides(frame, other);
-    place_sentence(frame);
+    place_sentence(frame, kBelowControls);
     if (!has_right) {
       return draw_empty_note(
           frame, "side_by_side.no_baseline", "There is no baseline",
@@ -211,7 +216,10 @@ class SideBySideView final : public ViewPanel {
     put_text(font, colors_at.origin - glm::vec2(text_width(font, kWeight) + 8.0F, kAbove), frame.ui.theme().text_dim,
              kWeight);
     frame.says = sentence(frame, {&left.map, &right.map});
-    if (frame.says.empty()) frame.says = shared_sentence(first.exact(), second.exact());
+    if (!frame.says.empty()) return;
+    const std::optional<std::uint32_t> marked = least_at_;
+    frame.says = shared_sentence(first.exact(), second.exact());
+    if (least_at_ != marked) frame.ui.request_redraw(2);  // its row is marked then
   }
 
   /// Returns the room that is left of the pane, as wide without a scroll bar as with one: maps grow with their width, so
@@ -295,7 +303,8 @@ class SideBySideView final : public ViewPanel {
     const std::optional<Cell>& at = frame.transient.hovered ? frame.transient.hovered : frame.state.view.pinned;
     const bool is_inside = at && at->query < shown.rows() && at->key < shown.columns();
     draw_axes(frame, shown, rooms.margins - glm::vec2(0.0F, ImGui::GetTextLineHeightWithSpacing()), queries_.at(index),
-              keys_.at(index), is_inside ? MarkedLabels{.query = at->query, .key = at->key} : MarkedLabels{});
+              keys_.at(index),
+              is_inside ? MarkedLabels{.query = at->query, .key = at->key} : MarkedLabels{.query = least_at_, .key = {}});
     if (!is_inside) return;
     const chart::Rect cell = shown.rect_of({.row = at->query, .column = at->key});
     const chart::Rect cells = shown.visible();
@@ -315,21 +324,20 @@ class SideBySideView final : public ViewPanel {
       const auto weight = TileNumbers(frame, map.block, map.batch, map.head).value(map.quantity, cell->query, cell->key);
       if (!weight) return {};
       said += fmt::format("{} {} looks at {}: {}", side == 0 ? "Left" : "; right",
-                          query_word(queries_.at(side).label(cell->query)), key_word(keys_.at(side).label(cell->key)),
+                          word_at(queries_.at(side), cell->query, query_word), word_at(keys_.at(side), cell->key, key_word),
                           number_word(*weight, kWeightDigits));
     }
     return said.empty() ? said : said + ".";
   }
 
-  /// Returns "Rows have 66 % of their weight in common on average …, least 12 % at “cat”."
-  Sentence shared_sentence(const attention::Tile* left, const attention::Tile* right) const {
+  /// Returns "Rows have 66 % of their weight in common on average …, least 12 % at “cat”.", and marks that row.
+  Sentence shared_sentence(const attention::Tile* left, const attention::Tile* right) {
     const auto shared = left && right ? shared_weight(*left, *right, queries_[0].real) : std::nullopt;
+    least_at_ = shared ? std::optional(shared->least_at) : std::nullopt;
     if (!shared) return {};
-    return fmt::format(
-        "Rows of two or more keys have {} of their weight in common on average (the smaller of both weights, summed over "
-        "keys), least {} at {}.",
-        number_word(100.0 * shared->mean, "{:.0f} %"), number_word(100.0 * shared->least, "{:.0f} %"),
-        query_word(queries_[0].label(shared->least_at)));
+    return fmt::format("Rows have {} of their weight in common on average (of both weights the smaller), least {} at {}.",
+                       number_word(100.0 * shared->mean, "{:.0f} %"), number_word(100.0 * shared->least, "{:.0f} %"),
+                       word_at(queries_[0], shared->least_at, query_word));
   }
 
   struct Kept {
@@ -341,6 +349,7 @@ class SideBySideView final : public ViewPanel {
 
   Kept kept_;  ///< of the frame that was drawn last
   std::array<std::vector<std::string>, 2> written_;
+  std::optional<std::uint32_t> least_at_;     ///< the row that the sentence names, where no cell is pointed at
   std::array<AxisTokens, 2> queries_, keys_;  ///< of each side, of the frame that is drawn
   glm::vec2 pressed_at_{0.0F};                ///< where the button went down
 };
