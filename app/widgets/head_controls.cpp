@@ -77,7 +77,7 @@ std::string token_name(const Frame& frame, const model::TokenBatch& tokens, std:
 
 namespace {
 
-constexpr float kFieldWidth = 80.0F;
+constexpr float kFieldWidth = 96.0F;
 constexpr float kLargestGain = 2.0F;
 constexpr float kMinGain = -1.0F;
 
@@ -141,7 +141,7 @@ void draw_gain_control(Frame& frame) {
   float edited = gain;
   ImGui::SetNextItemWidth(kFieldWidth);
   // The format rounds to hundredths, so that 0 and 1 are reached exactly.
-  ImGui::DragFloat("##gain", &edited, 0.01F, kMinGain, kLargestGain, "\u00D7 %.2f", ImGuiSliderFlags_AlwaysClamp);
+  ImGui::DragFloat("##gain", &edited, 0.01F, kMinGain, kLargestGain, "gain \u00D7 %.2f", ImGuiSliderFlags_AlwaysClamp);
   mark_last_item(frame, "head.gain");
   step_by_keys(frame, edited, kMinGain, kLargestGain, 0.05F);
   if (edited != gain && std::isfinite(edited)) set_head_gain(frame.state, selection.block, selection.head, edited);

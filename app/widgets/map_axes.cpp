@@ -294,7 +294,7 @@ glm::vec2 measure_axes(const Frame& frame, const AxisTokens& queries, const Axis
   // Each label includes its index where labels are thinned out.
   const auto with_number = [&](const AxisTokens& tokens, float cell) {
     const bool is_thinned = cell < line_height(frame) && tokens.texts && !tokens.has_indices;
-    return widest(font, tokens) + (is_thinned ? text_width(font, fmt::format("{} ", tokens.count)) : 0.0F);
+    return widest(font, tokens) + (is_thinned ? text_width(font, fmt::format("{}: ", tokens.count)) : 0.0F);
   };
   margins.x = kMaxLeft;
   const float row = fitted(kMaxUp + kNameHeight).cell_size().y;
