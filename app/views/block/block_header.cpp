@@ -33,7 +33,7 @@ float heads_word(const Frame& frame) { return text_width(frame.ui.fonts().small,
 
 /// Draws what the colours mean between two x: of signed matrices, and of the weights where there is room for that.
 void draw_legend(const Frame& frame, glm::vec2 at, float end) {
-  constexpr const char* kEach = "\u00B1 beside each name, the same for all heads";
+  constexpr const char* kEach = "\u00B1 range the same for all heads";
   constexpr float kSignsWidth = 132.0F;
   ImFont* font = frame.ui.fonts().small;
   const float words = text_width(font, kEach) + 10.0F;
