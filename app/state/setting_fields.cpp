@@ -16,15 +16,16 @@
 #include "app/state/setting_text.h"
 #include "app/state/side_by_side_settings.h"
 #include "app/state/what_if_settings.h"
+#include "app/state/why_settings.h"
 #include "inference/notebook_cells.h"
 
 namespace headlight::app {
 
 const std::vector<const SettingGroup*>& setting_groups() {
   static const std::vector<const SettingGroup*> kGroups = {
-      &kDropout,        &kMapView,         &kBrush,           &kStepsView,   &kTextView,    &kNeuronView,
-      &kBlockView,      &kPredictionsView, &kLogitsView,      &kFlowView,    &kHeadsView,   &kWhatIfView,
-      &kSideBySideView, &kCorpusView,      &kCheckpointsView, &kPromptsView, &kNotebookView};
+      &kDropout,        &kMapView,         &kBrush,           &kStepsView,   &kTextView,     &kNeuronView,
+      &kBlockView,      &kPredictionsView, &kLogitsView,      &kFlowView,    &kHeadsView,    &kWhatIfView,
+      &kSideBySideView, &kCorpusView,      &kCheckpointsView, &kPromptsView, &kNotebookView, &kWhyView};
   return kGroups;
 }
 

@@ -2,13 +2,15 @@
 
 #include "app/widgets/shown_tile.h"
 #include "attribution/additive_stack.h"
+#include "attribution/frozen_reader.h"
 
 namespace headlight::app {
 
 // Each is in the view's own folder.
 OpenView open_block_view, open_checkpoints_view, open_corpus_view, open_flow_view, open_head_view, open_heads_view,
     open_lines_view, open_logits_view, open_model_view, open_neuron_view, open_notebook_view, open_patching_view,
-    open_predictions_view, open_prompts_view, open_side_by_side_view, open_steps_view, open_text_view, open_what_if_view;
+    open_predictions_view, open_prompts_view, open_side_by_side_view, open_steps_view, open_text_view, open_what_if_view,
+    open_why_view;
 /// Folds the unfolded matrix of the view Block; false: none is.
 bool fold_block(State& state);
 bool fold_steps(State& state);
@@ -68,6 +70,13 @@ std::string why_no_parts_of_logits(const Frame& frame) {
       "This view doesn't take this model's logits apart. The reason: {}. It works for a model of one stack with a norm "
       "before each branch, like GPT-2.",
       why);
+}
+
+std::string why_no_parts_of_scores(const Frame& frame) {
+  if (std::string why = why_no_network(frame); !why.empty() || !selected_shape(frame)) return why;
+  const std::string why =
+      frame.result.network ? attribution::why_no_writers(*frame.result.network, frame.state.selection.block) : std::string();
+  return why.empty() ? "" : fmt::format("This view doesn't take this head's scores apart. Of this network, {}.", why);
 }
 
 std::string why_no_single_stack(const Frame& frame) {
@@ -250,6 +259,16 @@ constexpr std::array kViews = {
          .takes_arrows = true,
          .words = "routes, rollout, flow",
          .why_empty = &why_no_single_stack},
+    View{.id = "why",
+         .title = "Why here",
+         .group = "Why",
+         .help = "Why a query looks at a key: the score by what wrote the query and what wrote the key.",
+         .key = {Key::Y, {}, "Y"},
+         .open = &open_why_view,
+         .exported = &parts_of_scores,
+         .words = "writers, pairs, less the row\u2019s mean, raw, weight without, source tokens, trail",
+         .menus_of = kOfCell,
+         .why_empty = &why_no_parts_of_scores},
     View{.id = "what_if",
          .title = "What if",
          .group = "Why",

@@ -11,7 +11,8 @@ constexpr float kMargin = 7.0F;        // outside of the buttons that fold the p
 constexpr float kAfterMenus = 16.0F;   // and as much before the names of groups
 constexpr float kGroupGap = 20.0F;     // between them
 constexpr float kAroundLine = 14.0F;   // on either side of the line between groups and views
-constexpr float kViewPadding = 10.0F;  // on either side of a view's name
+constexpr float kViewPadding = 10.0F;  // on either side of a view's name …
+constexpr float kTightPadding = 5.0F;  // … where only a window's least width has room for all of a group
 constexpr float kArrow = 16.0F;        // of a list that opens
 constexpr float kRowInset = 5.0F;      // of grounds, above and below
 constexpr float kRounding = 5.0F;
@@ -36,9 +37,11 @@ float name_width(const shell::Ui& ui, std::string_view name) {
   return std::ceil(text_width(ui.fonts().strong, std::string(name)));
 }
 
-float views_width(const shell::Ui& ui, ViewGroup group) {
+float padding_of(RowForm form) { return form == RowForm::OneMenu ? kTightPadding : kViewPadding; }
+
+float views_width(const shell::Ui& ui, ViewGroup group, RowForm form) {
   float width = 0.0F;
-  for (const View& view : group) width += name_width(ui, view.title) + 2.0F * kViewPadding;
+  for (const View& view : group) width += name_width(ui, view.title) + 2.0F * padding_of(form);
   return width;
 }
 
@@ -176,7 +179,7 @@ class RowPainter {
   float draw_view(const View& view, float x) {
     const std::string why = why_empty(view, frame_);
     const std::string name = fmt::format("tab.{}", view.id);
-    const float width = name_width(frame_.ui, view.title) + 2.0F * kViewPadding;
+    const float padding = padding_of(form_), width = name_width(frame_.ui, view.title) + 2.0F * padding;
     ImGui::SetCursorPos({x, 0.0F});
     if (click_area(name.c_str(), {width, height_})) frame_.state.view.tab = view.id;
     mark_last_item(frame_, name, why.empty() ? std::string(view.help).c_str() : why.c_str());
@@ -187,8 +190,7 @@ class RowPainter {
     if (is_shown(view)) frame_.ui.keyboard().prefer_last();
     const bool is_hovered = ImGui::IsItemHovered();
     if (is_shown(view) || is_hovered) fill_rect(ground(x, width), is_shown(view) ? theme_.active : theme_.hover, kRounding);
-    put_name(view.title, x + kViewPadding, why.empty() || is_shown(view) || is_hovered ? theme_.text : dimmed(),
-             is_shown(view));
+    put_name(view.title, x + padding, why.empty() || is_shown(view) || is_hovered ? theme_.text : dimmed(), is_shown(view));
     return x + width;
   }
 
@@ -245,16 +247,19 @@ class RowPainter {
 }  // namespace
 
 RowForm row_form(const shell::Ui& ui, float width) {
-  float views = 0.0F;
-  for (const ViewGroup& group : view_groups()) views = std::max(views, views_width(ui, group));
+  const auto views = [&](RowForm form) {
+    float widest = 0.0F;
+    for (const ViewGroup& group : view_groups()) widest = std::max(widest, views_width(ui, group, form));
+    return widest;
+  };
   const float menus = menus_width(ui, false), one = menus_width(ui, true), list = list_width(ui);
   const float room = width - 2.0F * kAtEnd - kAfterMenus - 2.0F * kHintPadding;
   const float groups = groups_width(ui);
   const auto right = [&](RowForm form) { return hint_width(ui, form) + history_width(ui, form); };
   const float key = right(RowForm::KeyHint);
-  if (menus + groups + views + right(RowForm::Whole) <= room) return RowForm::Whole;
-  if (menus + groups + views + key <= room) return RowForm::KeyHint;
-  if (one + groups + views + key <= room) return RowForm::OneMenu;
+  if (menus + groups + views(RowForm::Whole) + right(RowForm::Whole) <= room) return RowForm::Whole;
+  if (menus + groups + views(RowForm::KeyHint) + key <= room) return RowForm::KeyHint;
+  if (one + groups + views(RowForm::OneMenu) + key <= room) return RowForm::OneMenu;
   return one + groups + list + key <= room ? RowForm::ViewList : RowForm::GroupList;
 }
 

@@ -209,6 +209,9 @@ prompts.layer 4294967295
 prompts.position ""
 prompts.order "file" file lowest highest
 notebook.cell ""
+why.is_raw false on off
+why.list "pairs" pairs writers
+why.trail ""
 )";
     const json usual = to_json(State());
     std::string found;

@@ -13,6 +13,7 @@
 #include "app/state/prompts_settings.h"
 #include "app/state/side_by_side_settings.h"
 #include "app/state/what_if_settings.h"
+#include "app/state/why_settings.h"
 #include "support/expressions.h"
 
 namespace headlight::test {
@@ -166,6 +167,7 @@ State unusual_state() {
       .set(kPromptsView.position, "B2")
       .set(kPromptsView.order, PromptOrder::Lowest);
   state.set(kNotebookView.cell, "20");
+  state.set(kWhyView.is_raw, true).set(kWhyView.list, WhyList::Writers).set(kWhyView.trail, "0 1 4 17 9 0 0 5 9 8");
   state.set(kCorpusView.folder, "surveys/captions")
       .set(kCorpusView.mode, CorpusMode::Head)
       .set(kCorpusView.x, "sink")

@@ -7,12 +7,10 @@
 #include "app/widgets/controls.h"
 #include "app/widgets/finding.h"
 #include "app/widgets/origin_dialog.h"
-#include "app/widgets/prediction_bars.h"
+#include "app/widgets/pair_choice.h"
 #include "app/widgets/sentence.h"
 #include "app/widgets/table_view.h"
-#include "app/widgets/thumbnail.h"
 #include "app/widgets/tile_numbers.h"
-#include "app/widgets/token_chips.h"
 #include "chart/number_format.h"
 #include "export/figures.h"
 
@@ -142,7 +140,7 @@ std::unique_ptr<exporting::Drawing> make_keys_figure(const NeuronPair& pair, con
 
 /// What the neuron view keeps from frame to frame.
 struct NeuronMemory {
-  TokenLineMemory queries, keys;
+  PairMemory pair;
   KeyRowsMemory key_rows;
   NeuronPair shown;                      ///< the last pair whose numbers were known, shown until the next one's are
   Selection selection;                   ///< of `shown`
@@ -157,20 +155,6 @@ constexpr float kRotatedColumns = 122.0F;  // two more columns, before RoPE
 constexpr float kGap = 20.0F;
 constexpr float kToolGap = 12.0F;
 constexpr float kMinStripsRoom = 360.0F;  // lower: the table alone, whose colours say the same
-
-/// The pinned cell, else the last token of the line and the key that it looks at most.
-attention::Cell chosen_cell(Frame& frame, const HeadSubject& subject) {
-  const inference::BlockShape& shape = subject.geometry.shape;
-  if (frame.state.view.pinned) return *frame.state.view.pinned;
-  const attention::KeyRange queries = query_range(frame);
-  attention::Cell cell{.query = std::min(std::max(queries.end, 1U), shape.queries) - 1, .key = 0};
-  const Selection& selection = frame.state.selection;
-  TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
-  if (const auto row = numbers.weights_row(cell.query)) {
-    cell.key = static_cast<std::uint32_t>(std::ranges::max_element(row->weights) - row->weights.begin());
-  }
-  return cell;
-}
 
 /// "encoder self-attention · queries and keys of 64 numbers · K of KV head 1, which 4 heads read · RoPE".
 std::string about(const Frame& frame, const HeadSubject& subject) {
@@ -234,41 +218,6 @@ void draw_changes(Frame& frame, attention::Cell cell) {
   frame.ui.ensure_glyphs(text);
   write_note(frame, text);
   frame.mark("neuron.compared", last_item_rect());
-}
-
-/// Both lines of chips. Pins the pair that is clicked; a hovered key is shown while the pointer is on it.
-void choose_tokens(Frame& frame, attention::Cell cell, NeuronMemory& memory) {
-  const shell::Theme& theme = frame.ui.theme();
-  if (!frame.result.input) return;
-  const Selection& selection = frame.state.selection;
-  const auto written = written_tokens(frame);
-  const TokenLine queries{.name = "neuron.query",
-                          .title = "query",
-                          .explanation = "The token that looks. Ctrl+Up and Ctrl+Down choose the one before and after.",
-                          .tokens = &shown_queries(frame),
-                          .names = written ? &*written : nullptr,
-                          .item = selection.batch,
-                          .chosen = cell.query,
-                          .color = theme.query,
-                          .fill = theme.query_fill};
-  const TokenLineEvents of_queries = draw_token_line(frame, queries, memory.queries);
-  TileNumbers numbers(frame, selection.block, selection.batch, selection.head);
-  const std::optional<TileNumbers::WeightsRow> weights = numbers.weights_row(cell.query);
-  const TokenLine keys{.name = "neuron.key",
-                       .title = "key",
-                       .explanation =
-                           "The token that is attended to; its tint is the weight. Ctrl+Left and Ctrl+Right "
-                           "choose the one before and after.",
-                       .tokens = &shown_keys(frame),
-                       .item = selection.batch,
-                       .chosen = cell.key,
-                       .color = theme.key,
-                       .fill = theme.key_fill,
-                       .shades = weights ? weights->weights : std::span<const float>()};
-  const TokenLineEvents of_keys = draw_token_line(frame, keys, memory.keys);
-  if (of_keys.hovered) memory.pointed = of_keys.hovered;
-  const attention::Cell chosen{.query = of_queries.chosen.value_or(cell.query), .key = of_keys.chosen.value_or(cell.key)};
-  if (of_queries.chosen || of_keys.chosen) frame.state.view.pinned = chosen;
 }
 
 void draw_one_key(Frame& frame, const NeuronPair& pair, NeuronMemory& memory) {
@@ -343,11 +292,11 @@ void draw_neuron_panel(Frame& frame, NeuronMemory& memory) {
   if (!keeps_pair) memory.shown = {};
   memory.selection = frame.state.selection;
   draw_header(frame, subject);
-  const attention::Cell chosen = chosen_cell(frame, subject);
+  const attention::Cell chosen = chosen_cell(frame);
   attention::Cell cell = chosen;
   const std::optional<std::uint32_t> pointed = std::exchange(memory.pointed, std::nullopt);
   if (pointed && *pointed < subject.geometry.shape.keys) cell.key = *pointed;
-  choose_tokens(frame, chosen, memory);
+  if (frame.result.input) memory.pointed = choose_pair(frame, "neuron", chosen, memory.pair);
   if (memory.pointed != pointed) frame.ui.request_redraw(2);
   draw_changes(frame, cell);
   NeuronPair pair = read_pair(frame, subject, cell);
