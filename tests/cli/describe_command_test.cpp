@@ -49,6 +49,7 @@ TEST_SUITE("gpu") {
         {"predictions", {"%", "layer"}},
         {"logits", {"layer", "head"}},
         {"flow", {"|layer|from|to|by|share|change|", "edges in all"}},
+        {"why", {"query written by", "parts sum to the score"}},
         {"what_if", {"layer", "head"}}};
     for (const Case& one : cases) {
       const std::string text = described(one.view);
