@@ -203,7 +203,7 @@ TEST_SUITE("gpu") {
       for (const ImGuiWindow* one : ImGui::GetCurrentContext()->Windows) {
         for (const ImGuiWindow* around = one->ParentWindow; one->WasActive && one->ScrollbarY && around != nullptr;
              around = around->ParentWindow)
-          CHECK_FALSE(around->ScrollbarY);
+          CHECK_MESSAGE(!around->ScrollbarY, one->Name, " in ", around->Name);
       }
     }
   }

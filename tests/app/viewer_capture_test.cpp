@@ -274,7 +274,6 @@ TEST_SUITE("gpu") {
     CHECK(above > 20);
     ui.show("text");
     REQUIRE(ui.sees("text.token.image"));
-    CHECK_FALSE(ui.sees("text.token.image_itself"));  // it would halve it
     ui.press(Key::G, kControl);
     CHECK(ui.sees("text.token.image_itself"));
     CHECK(ui.sees("text.token.0"));  // the class token, above the image

@@ -307,7 +307,7 @@ TEST_SUITE("gpu") {
                                                          "heads.pin",
                                                          "control.head.previous",
                                                          "control.layer.previous"};
-    const std::array<std::string_view, 4> lists = {"block.", "heads.order.", "lines.", "steps.small."};
+    const std::array<std::string_view, 5> lists = {"block.", "heads.order.", "lines.", "prompts.order.", "steps.small."};
     const auto is_exception = [&](const std::string& name, const std::vector<std::string>& stops) {
       const auto is_start = [&](std::string_view start) { return name.starts_with(start); };
       if (name.ends_with(".next") || std::ranges::any_of(of_pointer, is_start)) return true;

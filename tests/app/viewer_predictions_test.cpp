@@ -108,6 +108,8 @@ TEST_SUITE("gpu") {
     ui.settle();
     const std::string output = text_on_screen(ui.rect("lens.4"));
     CHECK(output.find("layer 3 = output") != std::string::npos);
+    ui.resize(1024, 640);  // with letters of the size that is read
+    ui.settle();
     CHECK(text_on_screen(ui.rect("lens.0")).find("< 0.5 %") != std::string::npos);
   }
 
@@ -283,6 +285,7 @@ TEST_SUITE("gpu") {
       ui.settle();
       CHECK(plain_text(ui.window().sentence()).find("\u201C" + names->at(last) + "\u201D") != std::string::npos);
     }
+    ui.wait(2.0);  // what is looked at within a second is one place
     ui.click("view.row_names.1");
     CHECK(ui.state()[kMapView.row_names] == RowNames::Read);
     ui.wait(2.0);

@@ -13,6 +13,7 @@ namespace {
 constexpr float kMapShare = 0.62F;  // of the width, or of the height where the list is below
 constexpr float kMinMapHeight = 150.0F;
 constexpr float kLeastSummary = 200.0F;  // narrower: the buttons are below it
+constexpr float kLowView = 400.0F;       // the map needs the room of the summary's other lines
 constexpr const char* kKeep = "Keep this patch";
 constexpr const char* kNothingToRecover =
     "Both runs give the same here, so that there is nothing to recover. Choose a token, or two, of which they think "
@@ -168,8 +169,14 @@ class PatchingView final : public ViewPanel {
     if (!found.is_complete()) text = fmt::format("{} of {} cells measured so far\u2026 {}", found.known, found.all, text);
     const float buttons = width_of_buttons(frame), room = width_left() - buttons;
     frame.ui.ensure_glyphs(text);
-    const float end = room < kLeastSummary ? 0.0F : ImGui::GetCursorPosX() + room;
-    write_wrapped(frame.ui.fonts().small, frame.ui.theme().text_dim, text, end);
+    const bool is_below = room < kLeastSummary;
+    ImFont* small = frame.ui.fonts().small;
+    if (height_left() < kLowView) {
+      write_label(small, frame.ui.theme().text_dim, fit_text(small, text, is_below ? width_left() : room));
+      explain_last_item(frame, text.c_str());
+    } else {
+      write_wrapped(small, frame.ui.theme().text_dim, text, is_below ? 0.0F : ImGui::GetCursorPosX() + room);
+    }
     frame.mark("patching.summary", last_item_rect());
   }
 
