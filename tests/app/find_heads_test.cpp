@@ -203,7 +203,8 @@ TEST_SUITE("gpu") {
       for (const ImGuiWindow* one : ImGui::GetCurrentContext()->Windows) {
         for (const ImGuiWindow* around = one->ParentWindow; one->WasActive && one->ScrollbarY && around != nullptr;
              around = around->ParentWindow)
-          CHECK_MESSAGE(!around->ScrollbarY, one->Name, " in ", around->Name);
+          CHECK_MESSAGE(!around->ScrollbarY, std::string(one->Name) << " in " << std::string(around->Name) << " of "
+                                                                    << around->ContentSize.y << " in " << around->Size.y);
       }
     }
   }

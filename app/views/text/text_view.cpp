@@ -305,9 +305,11 @@ class TextView final : public ViewPanel {
     scroll_into_view(rect.end().y - queries_.measures.line_height, rect.end().y + 8.0F);
   }
 
-  /// Brings the chosen token's row into view once, unless the pointer has chosen it.
+  /// Brings the row of a token that was chosen since the view was opened into view once, unless the pointer has chosen it.
+  /// The first one's weights are those of the large text.
   void follow_row(std::uint32_t token, bool is_pointed_at) {
-    if (std::exchange(row_in_view_, token) == token || is_pointed_at || token < first_row_) return;
+    const std::optional<std::uint32_t> before = std::exchange(row_in_view_, token);
+    if (!before || *before == token || is_pointed_at || token < first_row_) return;
     const float top = row_top_ + static_cast<float>(token - first_row_) * row_pitch_;
     scroll_into_view(top, top + row_pitch_);
   }
