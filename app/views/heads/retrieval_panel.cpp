@@ -10,7 +10,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kGridGap = 16.0F, kLeastGrid = 150.0F, kMapShare = 0.52F, kLeastRoom = 430.0F, kListRow = 22.0F;
+constexpr float kGridGap = 16.0F, kLeastGrid = 150.0F, kMapShare = 0.52F, kLeastRoom = 580.0F, kListRow = 22.0F;
 
 /// Which heads find a needle in a haystack of the text: a score of every head, and of one over depth and length.
 class RetrievalPanel final : public FindPanel {
