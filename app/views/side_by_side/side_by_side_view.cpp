@@ -330,13 +330,16 @@ class SideBySideView final : public ViewPanel {
     return said.empty() ? said : said + ".";
   }
 
-  /// Returns "Rows have 66 % of their weight in common on average …, least 12 % at “cat”.", and marks that row.
+  /// Returns "Rows have 66 % of their weight in common on average …, least 12 % at “cat”.", and marks that row. Where a mask
+  /// leaves the first row a single key, it says so.
   Sentence shared_sentence(const attention::Tile* left, const attention::Tile* right) {
     const auto shared = left && right ? shared_weight(*left, *right, queries_[0].real) : std::nullopt;
     least_at_ = shared ? std::optional(shared->least_at) : std::nullopt;
     if (!shared) return {};
-    return fmt::format("Rows have {} of their weight in common on average (of both weights the smaller), least {} at {}.",
-                       number_word(100.0 * shared->mean, "{:.0f} %"), number_word(100.0 * shared->least, "{:.0f} %"),
+    const bool is_first_out = shared->left_out == 1 && shared->leaves_out_first;
+    const char* rows = shared->left_out == 0 ? "Rows" : is_first_out ? "Rows after the first" : "Rows with two keys or more";
+    return fmt::format("{} have {} of their weight in common on average (of both weights the smaller), least {} at {}.",
+                       rows, number_word(100.0 * shared->mean, "{:.0f} %"), number_word(100.0 * shared->least, "{:.0f} %"),
                        word_at(queries_[0], shared->least_at, query_word));
   }
 

@@ -116,7 +116,11 @@ std::optional<SharedWeight> shared_weight(const attention::Tile& left, const att
       sum_right += b;
       keys += a != 0.0 || b != 0.0 ? 1U : 0U;
     }
-    if (!std::isfinite(sum_left + sum_right) || keys < 2) continue;  // a row with one key has no choice
+    if (!std::isfinite(sum_left + sum_right) || keys < 2) {  // a row with one key has no choice
+      ++shared.left_out;
+      if (row == queries.begin) shared.leaves_out_first = true;
+      continue;
+    }
     ++counted;
     shared.mean += both;
     if (counted == 1 || both < shared.least) {

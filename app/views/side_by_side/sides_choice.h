@@ -15,9 +15,11 @@ void choose_sides(Frame& frame, const HeadRef& other);
 
 /// The weight that two maps of equal shape have in common.
 struct SharedWeight {
-  double mean = 0.0;           ///< over the queries: Σ over keys of the smaller of both weights, 1 where rows are equal
-  double least = 1.0;          ///< the least of a row …
-  std::uint32_t least_at = 0;  ///< … and its query
+  double mean = 0.0;              ///< over the queries: Σ over keys of the smaller of both weights, 1 where rows are equal
+  double least = 1.0;             ///< the least of a row …
+  std::uint32_t least_at = 0;     ///< … and its query
+  std::uint32_t left_out = 0;     ///< rows that aren't compared …
+  bool leaves_out_first = false;  ///< … and whether the first is one of them
 };
 /// Compares the rows of `queries` that have weights for two keys or more, of one map or both: a row with one key has no
 /// choice. nullopt where no row has.
