@@ -7,8 +7,11 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kIndent = 5.0F, kNumberGap = 10.0F, kBarHeight = 3.0F, kMostText = 260.0F, kMostShare = 0.42F;
+constexpr float kIndent = 5.0F, kNumberGap = 10.0F, kWideGap = 21.0F, kBarHeight = 3.0F, kMostText = 260.0F,
+                kMostShare = 0.42F;
 constexpr std::size_t kMostMeasured = 64;
+/// What is right of a column's numbers: after bars as high as a line the next column's bars begin at once.
+float gap_of(const Column& column) { return column.is_wide ? kWideGap : kNumberGap; }
 constexpr const char* kBothNumbers = "8.88 \u2192 8.88";
 
 }  // namespace
@@ -39,14 +42,15 @@ TableLayout::TableLayout(const Table& table, TableLook look) : look_(std::move(l
       }
     } else {
       const auto [low, high] = columns_.back().second = column.ends();
-      for (const double end : {low, high})
+      const bool has_less = std::ranges::any_of(std::get<0>(column.cells), [](CellNumber one) { return one && *one < 0.0; });
+      for (const double end : {low, high, has_less && !column.is_wide ? -high : high})
         slot = std::max(slot, look_.width(TableFont::Mono, column.written(end, column.has_signs())));
       least = look_.least + (column.is_compared() ? 14.0F : 0.0F);
       most = most_of(column);
     }
     sharing += takes_spare(column) ? 1.0F : 0.0F;
     slots_.push_back(std::ceil(slot));
-    widths.push_back(std::max({title, least, std::min(slots_.back() + kNumberGap, most)}));
+    widths.push_back(std::max({title, least, std::min(slots_.back() + gap_of(column), most)}));
   }
   // Bars as high as a line are compared across columns: these have one width, one room for numbers and one scale.
   const auto has_bars = [&](std::size_t i) { return column(i).is_wide && column(i).has_numbers(); };
@@ -133,7 +137,7 @@ void TableLayout::put_number(std::vector<TableItem>& items, std::size_t i, std::
   const bool is_known = number && std::isfinite(*number);
   if (is_known && (compares || of->bar != BarKind::None)) {
     const float whole = of->bar == BarKind::Share && !has_signs ? share_ : width;
-    const float room = whole - kNumberGap - kIndent - (is_wide ? slot : 0.0F), left = x + (is_wide ? 0.0F : kIndent);
+    const float room = whole - gap_of(*of) - kIndent - (is_wide ? slot : 0.0F), left = x + (is_wide ? 0.0F : kIndent);
     const auto place = [&, low = ends.first, high = ends.second](double at) {
       return left + std::round(room * static_cast<float>((std::clamp(at, low, high) - low) / (high - low)));
     };
@@ -151,7 +155,7 @@ void TableLayout::put_number(std::vector<TableItem>& items, std::size_t i, std::
   const bool is_quiet = !is_known || (!compares && !of->is_quiet.empty() && of->is_quiet[row]);
   const std::string text = of->text(row);  // ends where the widest number does, so that decimals are in a line
   const float before =
-      std::max(slot - look_.width(TableFont::Mono, text), 0.0F) + (is_wide ? width - slot - kNumberGap : 0.0F);
+      std::max(slot - look_.width(TableFont::Mono, text), 0.0F) + (is_wide ? width - slot - kWideGap : 0.0F);
   write(items, i, x + before, {0.0F, look_.line}, text, TableFont::Mono, is_quiet ? TableInk::Dim : TableInk::Text);
   if (!compares) return;
   const std::string now = of->written(of->number(row)), then = of->written(of->baseline[row]);
