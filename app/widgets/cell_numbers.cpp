@@ -58,7 +58,7 @@ void draw_number(const Frame& frame, double value, shell::Color ground, const ch
   ImFont* font = is_large ? frame.ui.fonts().mono : frame.ui.fonts().mono_small;
   std::uint32_t kept = *decimals;
   std::string number = chart::format_fixed(static_cast<float>(value), kept);
-  while (kept > 0 && text_width(font, number) + kAir > box.size.x)
+  while (kept > 0 && text_width(font, number) + (kept > 1 ? kAir : 0.0F) > box.size.x)
     number = chart::format_fixed(static_cast<float>(value), --kept);
   if (text_width(font, number) > box.size.x) return;
   put_text(font,
