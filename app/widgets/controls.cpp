@@ -155,8 +155,8 @@ float segmented_width(const Frame& frame, std::span<const std::string> labels, f
 
 namespace {
 
-/// Draws the segments. `options`: their tooltips are the segments'; none: the tooltips are those of the names. Returns whether
-/// one was clicked, which may be the chosen one.
+/// Draws the segments. `options`: their tooltips are the segments'; none: the tooltips are those of the names. Returns
+/// whether one was clicked, which may be the chosen one.
 bool draw_segments(Frame& frame, const char* name, std::span<const std::string> labels, std::span<const Option> options,
                    std::size_t& chosen, float padding) {
   const shell::Theme& theme = frame.ui.theme();
@@ -298,7 +298,8 @@ void continue_line(float width, float gap) {
 
 void continue_line_at_right(float width, float gap) {
   const float at = ImGui::GetContentRegionMax().x - width;
-  if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + gap <= at) ImGui::SameLine(at);
+  constexpr float kRounding = 4.0F;  // of the items before, at a scale that is no whole number
+  if (ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + gap <= at + kRounding) ImGui::SameLine(at);
 }
 
 void scroll_into_view(float top, float bottom, float air) {
