@@ -168,12 +168,12 @@ void draw_labels(Frame& frame, const FlowLayout& layout, const Geometry& geometr
   }
 }
 
-/// Returns "H6 3.52 %", "H6+3 3.52 %" of four heads, "3.52 %" where heads were averaged.
+/// Returns "H6 3.52 %", "H6 & 3 more 3.52 %" of four heads, "3.52 %" where heads were averaged.
 std::string share_text(const attribution::FlowEdge& edge) {
   const std::string share = percent_text(edge.share);
   if (edge.heads.empty()) return share;
   return fmt::format("H{}{} {}", edge.heads.front().head,
-                     edge.heads.size() > 1 ? fmt::format("+{}", edge.heads.size() - 1) : "", share);
+                     edge.heads.size() > 1 ? fmt::format(" & {} more", edge.heads.size() - 1) : "", share);
 }
 
 /// Writes at the edges that changed most by how many points they did, or at the strongest ones which heads they are of, and

@@ -204,8 +204,9 @@ Sentence edge_sentence(const Frame& frame, const FlowLayout& layout, const attri
       is_most ? fmt::format("Beside {}, {} of layer {} gets most from {}: {}", stream, to, layer, source, share)
               : fmt::format("Into {} of layer {} flows {}{}: {}", to, layer, edge.share > 0.5 ? "mostly " : "", from, share);
   for (std::size_t i = 0; i < edge.heads.size(); ++i) {
-    said += fmt::format("{}{} ({})", i == 0 ? (edge.heads.size() == 1 ? ", by head " : ", by heads ") : ", ",
-                        edge.heads[i].head, percent_word(edge.heads[i].share));
+    const bool is_one = edge.heads.size() == 1;  // whose share is the edge's
+    said += fmt::format("{}{}", i > 0 ? ", " : is_one ? ", by head " : ", by heads ", edge.heads[i].head);
+    if (!is_one) said += fmt::format(" ({})", percent_word(edge.heads[i].share));
   }
   if (const std::optional<double> before = layout.baseline_share(edge)) {
     said += fmt::format("; in {} {}, {} {}", baseline_name(frame.state), percent_word(*before),

@@ -36,7 +36,9 @@ FlowQuestion question(const State& state, const PredictionPosition& position, st
 const char* about(FlowMethod method) {
   switch (method) {
     case FlowMethod::Routes:
-      return "An edge is the share of a token's state after a layer that another token gives (Ferrando & Voita 2024).";
+      return "An edge is the share of a token's state after a layer that one token's state before it gives (Ferrando & "
+             "Voita "
+             "2024).";
     case FlowMethod::Rollout:
       return "A heuristic: the heads' mean weights, mixed with a residual stream layer by layer (Abnar & Zuidema 2020).";
     case FlowMethod::MaximumFlow:
@@ -242,14 +244,17 @@ class FlowView final : public ViewPanel {
     const FlowQuestion& asked = from.query;
     const auto gone = static_cast<std::size_t>(
         std::ranges::count_if(layout_.edges, [](const attribution::FlowEdge& edge) { return edge.share == 0.0; }));
-    std::string summary = fmt::format("{} edges, {} of {} tokens", layout_.edges.size() - gone, layout_.columns.size(),
-                                      position.end - position.first);
+    const std::size_t edges = layout_.edges.size() - gone, tokens = position.end - position.first;
+    std::string summary = fmt::format("{} edge{}, {} of {} token{}", edges, edges == 1 ? "" : "s", layout_.columns.size(),
+                                      tokens, tokens == 1 ? "" : "s");
     if (gone > 0)
       summary += fmt::format("; {} {} of {} alone (dashed)", gone, gone == 1 ? "edge" : "edges", baseline_name(frame.state));
     if (frame.state[kFlowView.method] == FlowMethod::MaximumFlow && asked.source < found.inputs.size()) {
       summary += fmt::format("; largest flow to \u201C{}\u201D: {:.3f}",
                              predicted_token_text(frame.result, position.batch, asked.source), found.inputs[asked.source]);
     }
+    const bool has_heads = frame.state[kFlowView.method] == FlowMethod::Routes && !layout_.baseline;
+    if (has_heads) summary += ". An edge has a head's colour where that head gives more than half of it";
     write_note(frame, summary + ". A click opens an edge's head.", {}, "flow.summary");
     if (frame.state[kFlowView.method] == FlowMethod::MaximumFlow && asked.source < found.inputs.size()) {
       frame.transient.pointed_number = flow_number(choices_, position, asked.source, found.inputs[asked.source]);
