@@ -80,7 +80,7 @@ TEST_SUITE("gpu") {
     CHECK(ui.state().selection.head == 5);
     const PromptSpread spread = spread_of(*found, 0, 2 * 8 + 5);
     CHECK(spread.count == 2);
-    CHECK(plain_text(ui.window().sentence()).starts_with("Without L2 H5 the logit changes by "));
+    CHECK(plain_text(ui.window().sentence()).starts_with("Without L2 H5 the logit difference changes by "));
     CHECK((plain_text(ui.window().sentence()).find(" matters most, ") != std::string::npos) ==
           (strongest_cell(*found, 0) != std::size_t{2 * 8 + 5}));
     ui.wait(5.0);

@@ -191,12 +191,17 @@ class PromptsView final : public ViewPanel {
       return fmt::format("Over the prompts: {} of {}.", measure_.title, spread_sentence(cell));
     const std::string name = cell_name(cell), &title = measure_.title;
     const std::size_t of = std::string_view("change of ").size(), comma = title.find(", ");
-    const std::string what = is_change ? title.substr(of, comma - of) : "",
+    // The measure is of the answer less the wrong one, where prompts have one.
+    const bool has_wrong =
+        std::ranges::any_of(findings_->set->prompts, [](const SetPrompt& one) { return !one.wrong.empty(); });
+    const std::string logit = has_wrong ? "the logit difference" : "the logit";
+    const std::string measured = is_change ? title.substr(of, comma - of) : "",
+                      what = measured == "the logit" ? logit : measured,
                       unit = comma < title.size() ? " " + title.substr(comma + 2) : "";
     const bool is_out = state[kWhatIfView.ablation] == Ablation::Zero;
     const std::string subject = experiment == Knockouts
                                     ? fmt::format("{} {} {} changes by", is_out ? "Without" : "With the mean of", name, what)
-                                : experiment == Attribution ? name + " gives the logit"
+                                : experiment == Attribution ? name + " gives " + logit
                                                             : fmt::format("Patched at {}, {} changes by", name, what);
     const auto mean = [&](const PromptSpread& one) { return number(one.mean * measure_.scale); };
     Sentence said = fmt::format("{} {}", subject, words_of(spread, mean(spread), measure_.scale, unit));
@@ -306,8 +311,8 @@ class PromptsView final : public ViewPanel {
       choose(frame, room, *strongest_, false);
     const PromptSpread spread = spread_of(*findings_, measure_.number, cell);
     if (spread.count == 0) return;
-    draw_extreme(frame, room, "Lowest", "prompts.lowest", spread.lowest, cell);
-    draw_extreme(frame, room, "Highest", "prompts.highest", spread.highest, cell);
+    draw_extreme(frame, room, "lowest", "prompts.lowest", spread.lowest, cell);
+    draw_extreme(frame, room, "highest", "prompts.highest", spread.highest, cell);
   }
 
   void draw_extreme(Frame& frame, PromptRoom& room, const char* which, const char* name, std::size_t prompt,
@@ -315,7 +320,8 @@ class PromptsView final : public ViewPanel {
     std::string line = prompt_line(findings_->set->prompts[prompt]);
     line.erase(0, line.find_first_not_of(' '));
     frame.ui.ensure_glyphs(line);
-    const std::string label = fmt::format("{}: {} {}", which, number(*shown_value(prompt, cell)), frame.ui.shaped(line));
+    const std::string label = fmt::format("{} {}, prompt {}: {} {}", cell_name(cell), which, prompt,
+                                          number(*shown_value(prompt, cell)), frame.ui.shaped(line));
     const std::string fitted = fit_text(frame.ui.fonts().body, label, width_left() - 20.0F);
     if (draw_button(frame, name, fmt::format("{}###{}", fitted, which).c_str(),
                     "Shows this prompt, with its corrupted text as the second one."))
