@@ -63,6 +63,14 @@ bool has_values(std::span<const double> values) {
   return std::ranges::any_of(values, [](double value) { return std::isfinite(value); });
 }
 
+/// A number over the steps, below those of the heads.
+struct SmallCurve {
+  std::string name, title;
+  std::vector<std::int64_t> steps;
+  std::vector<double> values;  ///< [step]
+  const char* help = "As the training logged it.";
+};
+
 /// Metrics, loss and logged numbers over the steps of a training.
 class CheckpointsView final : public ViewPanel {
  public:
@@ -209,63 +217,80 @@ class CheckpointsView final : public ViewPanel {
   }
 
   void draw_curves(Frame& frame, std::optional<std::size_t> shown) {
-    constexpr float kSmallWidth = 210.0F, kSmallHeight = 120.0F, kLargeShare = 0.62F, kLargeHeight = 170.0F;
-    const glm::vec2 room = region_left();
+    constexpr float kSmallWidth = 210.0F, kSmallHeight = 120.0F, kLargeHeight = 170.0F;
+    constexpr float kAboveRow = 0.62F, kAboveRows = 0.46F, kAlone = 0.3F;  // of the height
+    const glm::vec2 room = region_left(), gap = to_glm(ImGui::GetStyle().ItemSpacing);
     const std::optional<std::int64_t> step = shown ? frame.checkpoints->series().steps[*shown].step : std::nullopt;
     const bool has_no_value = !curves_.heads.empty() && std::ranges::none_of(curves_.head_values, has_values);
     const bool has_large = !curves_.steps.empty() && !has_no_value;
+    const std::vector<SmallCurve> small = small_curves(frame);
+    const auto columns = static_cast<std::size_t>(std::max(std::floor(room.x / kSmallWidth), 1.0F));
+    const auto rows = static_cast<float>(std::max<std::size_t>((small.size() + columns - 1) / columns, 1));
+    const float large = std::max(room.y * (rows > 1.0F ? kAboveRows : kAboveRow), kLargeHeight);
+    const float high = has_large ? std::floor((room.y - large) / rows) - gap.y : room.y * kAlone - gap.y;
+    const glm::vec2 size((room.x - gap.x * static_cast<float>(columns - 1)) / static_cast<float>(columns),
+                         std::max(high, kSmallHeight));
     if (has_no_value) {
       const std::string_view metric = evaluation::metric_name(metric_);
       write_note(frame, fmt::format("No head has a value of \u201C{}\u201D in this text: choose another metric.", metric),
                  frame.ui.theme().warning, "checkpoints.no_value");
     } else if (has_large) {
-      draw_heads(frame, step, {room.x, std::max(room.y * kLargeShare, kLargeHeight)});
+      draw_heads(frame, step, {room.x, large});
     }
-    const float gap = ImGui::GetStyle().ItemSpacing.x;
-    const float columns = std::max(std::floor(room.x / kSmallWidth), 1.0F);
-    const glm::vec2 size((room.x - gap * (columns - 1.0F)) / columns,
-                         std::max(room.y * (has_large ? 1.0F - kLargeShare : 0.3F) - 8.0F, kSmallHeight));
-    std::size_t count = 0;
-    const auto draw = [&](const char* name, const std::string& title, std::span<const std::int64_t> steps,
-                          std::span<const double> values, const char* help = "As the training logged it.") {
-      if (!has_values(values)) return;
-      if (count++ % static_cast<std::size_t>(columns) != 0) ImGui::SameLine();
-      frame.ui.ensure_glyphs(title);
-      const StepPlotEvents events =
-          draw_step_plot(frame,
-                         {.name = name,
-                          .title = title,
-                          .steps = steps,
-                          .lines = {{.values = values, .color = frame.ui.theme().accent, .is_bold = true, .name = title}},
-                          .is_log = frame.state[kCheckpointsView.log_axis],
-                          .shown = step,
-                          .help = help},
-                         size);
-      if (events.is_clicked) go_to(frame, steps[*events.hovered_step]);
+    for (std::size_t i = 0; i < small.size(); ++i) {
+      const SmallCurve& curve = small[i];
+      if (i % columns != 0) ImGui::SameLine();
+      frame.ui.ensure_glyphs(curve.title);
+      const StepPlotEvents events = draw_step_plot(
+          frame,
+          {.name = curve.name.c_str(),
+           .title = curve.title,
+           .steps = curve.steps,
+           .lines = {{.values = curve.values, .color = frame.ui.theme().accent, .is_bold = true, .name = curve.title}},
+           .is_log = frame.state[kCheckpointsView.log_axis],
+           .shown = step,
+           .help = curve.help},
+          size);
+      if (events.is_clicked) go_to(frame, curve.steps[*events.hovered_step]);
+    }
+  }
+
+  /// Returns what is measured of the text and what the training logged, as far as there is any of it.
+  std::vector<SmallCurve> small_curves(const Frame& frame) const {
+    std::vector<SmallCurve> curves;
+    const auto add = [&](SmallCurve curve) {
+      if (has_values(curve.values)) curves.push_back(std::move(curve));
     };
-    const std::size_t tokens = frame.result.input ? frame.result.input->source.length : 0;
     const bool is_pair = frame.result.input && frame.result.input->target;
-    draw("checkpoints.loss", is_pair ? "mean loss of the target (nats)" : "mean loss of the text (nats)", curves_.steps,
-         curves_.loss,
-         "What the text costs the model: \u2212ln of each token\u2019s probability, in nats (1 nat is 1.44 bits).");
+    add({.name = "checkpoints.loss",
+         .title = is_pair ? "target loss (nats)" : "text loss (nats)",
+         .steps = curves_.steps,
+         .values = curves_.loss,
+         .help = "What a token costs the model in the mean: \u2212ln of its probability, in nats (1 nat is 1.44 bits)."});
     if (is_pair) {
       std::vector<double> perplexity = curves_.loss;
       for (double& loss : perplexity) loss = std::exp(loss);
-      draw("checkpoints.perplexity", "perplexity of the target", curves_.steps, perplexity,
-           "e to the power of the mean loss: among as many equally likely tokens would it choose.");
+      add({.name = "checkpoints.perplexity",
+           .title = "target perplexity",
+           .steps = curves_.steps,
+           .values = std::move(perplexity),
+           .help = "e to the power of the mean loss: among as many equally likely tokens would it choose."});
     }
-    draw("checkpoints.in_context", fmt::format("in-context: {}", in_context_words(tokens)), curves_.steps,
-         curves_.in_context,
-         "The loss of late tokens less that of early ones: below 0, the model learns from what it has read.");
-    for (const auto& [name, curve] : frame.checkpoints->series().scalars) {
-      std::vector<std::int64_t> steps;
-      std::vector<double> values;
-      for (const auto& [at, value] : curve) {
-        steps.push_back(at);
-        values.push_back(value);
+    const std::size_t tokens = frame.result.input ? frame.result.input->source.length : 0;
+    add({.name = "checkpoints.in_context",
+         .title = fmt::format("in-context: {}", in_context_words(tokens)),
+         .steps = curves_.steps,
+         .values = curves_.in_context,
+         .help = "The loss of late tokens less that of early ones: below 0, the model learns from what it has read."});
+    for (const auto& [name, logged] : frame.checkpoints->series().scalars) {
+      SmallCurve curve{.name = "checkpoints.scalar." + name, .title = name, .steps = {}, .values = {}};
+      for (const auto& [at, value] : logged) {
+        curve.steps.push_back(at);
+        curve.values.push_back(value);
       }
-      draw(("checkpoints.scalar." + name).c_str(), name, steps, values);
+      add(std::move(curve));
     }
+    return curves;
   }
 
   void draw_heads(Frame& frame, std::optional<std::int64_t> step, glm::vec2 size) {
