@@ -24,6 +24,7 @@ using ShownKnockouts = ComparedFinding<HeadKnockouts>;
 constexpr std::size_t kLeastTokens = 8;  // of each pass
 constexpr float kTokenRow = 32.0F;       // where there is room for more of them
 constexpr double kLeastChance = 5e-5;    // is written as 0.01 %
+constexpr std::size_t kSurelyShown = 5;  // tokens, however small their chances are
 constexpr float kTokensWidth = 360.0F;   // of both lists, at least
 
 /// Returns the unit: percentage points of probabilities, nats of losses; empty: logits.
@@ -178,14 +179,14 @@ HeadScores scores_of(const Frame& frame, const ShownKnockouts& found) {
 }
 
 /// Returns the `most` likeliest tokens of both, those of the present first, with their chances in per cent as far as they
-/// are known; none that has hardly a chance in either.
+/// are known; behind the first few none that has hardly a chance in either.
 Table next_tokens(const Frame& frame, const PredictedNumbers& now, const PredictedNumbers& without, const HeadRef& head,
                   std::size_t most) {
   std::vector<std::uint32_t> ids;
   for (const auto* likeliest : {&now.likeliest, &without.likeliest}) {
     for (std::size_t i = 0; i < std::min(most, likeliest->size()); ++i) {
       const inference::Candidate& one = likeliest->at(i);
-      if (one.probability < kLeastChance && i > 0) break;
+      if (one.probability < kLeastChance && i >= kSurelyShown) break;
       if (std::ranges::find(ids, one.id) == ids.end()) ids.push_back(one.id);
     }
   }
