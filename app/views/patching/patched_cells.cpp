@@ -6,7 +6,7 @@
 namespace headlight::app {
 
 std::string PatchedCells::label(std::size_t column) const {
-  const std::vector<std::string>& tokens = is_weights() ? matrix.columns.tokens : matrix.rows.tokens;
+  const std::vector<std::string>& tokens = is_weights() ? matrix.columns.tokens : words;
   return column < tokens.size() ? tokens[column] : std::to_string(column);
 }
 

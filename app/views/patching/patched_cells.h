@@ -11,11 +11,12 @@ struct PatchedCells {
   RunNames names = {};
   model::BlockKind kind = model::BlockKind::EncoderSelf;
   PredictionPosition position = {};
-  std::uint32_t token = 0;    ///< of the vocabulary, that is measured
-  Grid matrix = {};           ///< of tokens and layers
-  std::string measured = {};  ///< "logit of “cat”"
-  HeadRef head = {};          ///< whose weights are put
-  std::string receiver = {};  ///< of paths: "L3 H5's queries"; of weights their head
+  std::uint32_t token = 0;              ///< of the vocabulary, that is measured
+  Grid matrix = {};                     ///< of tokens and layers
+  std::vector<std::string> words = {};  ///< of the matrix's tokens, without positions
+  std::string measured = {};            ///< "logit of “cat”"
+  HeadRef head = {};                    ///< whose weights are put
+  std::string receiver = {};            ///< of paths: "L3 H5's queries"; of weights their head
 
   bool is_heads() const { return is_of_heads(choices.map); }
   bool is_paths() const { return choices.map == PatchMap::Paths; }

@@ -1,5 +1,6 @@
 #include "app/views/patching/patching_parts.h"
 
+#include "app/engine/token_words.h"
 #include "app/state/comparison.h"
 #include "app/widgets/cell_grid.h"
 #include "app/widgets/controls.h"
@@ -160,9 +161,10 @@ Grid recoveries_of_tokens(const PatchEffects& effects, PatchMeasure measure, con
   matrix.rows.title = "token";
   matrix.columns.title = "layer";
   for (const std::uint32_t layer : effects.layers) matrix.columns.tokens.push_back(std::to_string(layer));
+  const std::vector<std::string> names = telling_names(tokens, batch);
   for (std::size_t column = 0; column < effects.columns; ++column) {
     const auto token = effects.first + static_cast<std::uint32_t>(column);
-    matrix.rows.tokens.push_back(tokens.name(batch, token));
+    matrix.rows.tokens.push_back(names.at(token));
     std::vector<std::optional<double>>& cells = matrix.cells.emplace_back();
     for (std::size_t row = 0; row < effects.layers.size(); ++row) cells.push_back(effects.recovery_at(row, column, measure));
   }

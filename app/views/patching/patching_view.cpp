@@ -138,6 +138,7 @@ class PatchingView final : public ViewPanel {
     if (is_known) return;
     strongest_ = listed_patches(*cells_.effects, measure);
     cells_.matrix = {};
+    cells_.words.clear();
     scores_ = {};
     if (cells_.is_heads()) {
       scores_ = recoveries_of_heads(*cells_.effects, measure, cells_.kind, frame.result.shapes);
@@ -145,8 +146,11 @@ class PatchingView final : public ViewPanel {
       cells_.matrix =
           recoveries_of_weights(*cells_.effects, measure, *frame.result.input, cells_.kind, cells_.position.batch);
     } else {
-      cells_.matrix =
-          recoveries_of_tokens(*cells_.effects, measure, frame.result.input->queries(cells_.kind), cells_.position.batch);
+      const model::TokenBatch& tokens = frame.result.input->queries(cells_.kind);
+      const std::uint32_t batch = cells_.position.batch;
+      cells_.matrix = recoveries_of_tokens(*cells_.effects, measure, tokens, batch);
+      for (std::uint32_t column = 0; column < cells_.effects->columns; ++column)
+        cells_.words.push_back(tokens.name(batch, cells_.effects->first + column));
     }
     largest_ = std::max(strongest_.empty() ? 0.0 : std::abs(strongest_.front().recovery), kMinRange);
   }
