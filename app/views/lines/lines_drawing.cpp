@@ -1,5 +1,6 @@
 #include "app/views/lines/lines_drawing.h"
 
+#include "app/engine/token_words.h"
 #include "app/figures/shaded_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/prediction_bars.h"
@@ -105,7 +106,7 @@ LineSide side_of(const Frame& frame, const model::TokenBatch& tokens, std::uint3
   const std::uint32_t batch = frame.state.selection.batch;
   const bool is_source = &tokens == &frame.result.input->source;
   LineSide side{.labels = {}, .real = real, .sentences = sentences_of(frame.result.prompt.get(), tokens, is_source, batch)};
-  if (batch < tokens.texts.size()) side.labels = tokens.texts[batch];
+  if (batch < tokens.texts.size()) side.labels = telling_names(tokens, batch);
   for (auto i = static_cast<std::uint32_t>(side.labels.size()); i < count; ++i) side.labels.push_back(fmt::format("{}", i));
   side.labels.resize(count);
   return side;

@@ -159,7 +159,8 @@ class LinesView final : public ViewPanel {
   void follow_locked(const Frame& frame, const LineLayout& layout) {
     const std::optional<LockedToken>& locked = frame.state.view.locked;
     const std::uint32_t end = query_range(frame).end;
-    const bool is_new = std::exchange(followed_end_, end) != end;
+    const std::pair shown(end, ImGui::GetWindowHeight());
+    const bool is_new = std::exchange(followed_end_, shown) != shown;
     if (locked != std::exchange(locked_, locked) && locked) {
       ImGui::SetScrollY(layout.scroll_to(locked->token));
     } else if (is_new && !locked && end > 0) {
@@ -284,8 +285,9 @@ class LinesView final : public ViewPanel {
   LineInputs inputs_;
   LineSet set_;
   std::optional<LockedToken> locked_;
-  std::uint32_t followed_end_ = 0;  ///< of the queries, whose last one was brought into view
-  float largest_ = 0.0F;            ///< weight of the tiles that are shown
+  /// The end of the queries, whose last one was brought into view, and the height of the view that it was in.
+  std::pair<std::uint32_t, float> followed_end_;
+  float largest_ = 0.0F;  ///< weight of the tiles that are shown
   // These members are of the last frame, for the vector image.
   std::vector<std::uint32_t> heads_;
   std::string title_;
