@@ -10,10 +10,21 @@ constexpr float kLeftGutter = 58.0F, kBelowDots = 40.0F, kAboveDots = 8.0F, kRig
 constexpr float kDot = 4.5F, kNear = 9.0F;
 constexpr std::size_t kMaxNamed = 12, kOutermost = 3;
 
+/// Returns the axis of numbers, from 0 where all are positive and some are near it.
+chart::PlotAxis axis_of(std::span<const double> numbers) {
+  constexpr double kNearZero = 0.25;  // of the largest number
+  std::vector<double> shown;
+  std::ranges::copy_if(numbers, std::back_inserter(shown), [](double number) { return std::isfinite(number); });
+  if (shown.empty()) return chart::plot_axis(shown);
+  const auto [low, high] = std::ranges::minmax(shown);
+  if (low > 0.0 && low < kNearZero * high) shown.push_back(0.0);
+  return chart::plot_axis(shown);
+}
+
 class DotPainter {
  public:
   DotPainter(Frame& frame, const DotPlot& plot, const chart::Rect& area)
-      : frame_(frame), plot_(plot), area_(area), x_(chart::plot_axis(plot.x)), y_(chart::plot_axis(plot.y)) {}
+      : frame_(frame), plot_(plot), area_(area), x_(axis_of(plot.x)), y_(axis_of(plot.y)) {}
 
   glm::vec2 place(std::size_t dot) const {
     return area_.origin + area_.size * glm::vec2(x_.share(plot_.x[dot]), 1.0F - y_.share(plot_.y[dot]));
@@ -93,11 +104,16 @@ class DotPainter {
     const std::string name = fit_text(font, frame_.ui.shaped(label), std::max(left, right));
     const float width = text_width(font, name);
     glm::vec2 at = place(dot) + glm::vec2(kDot + 5.0F, -font_size(font) * 0.5F);
-    if (width > right) at.x = place(dot).x - kDot - 5.0F - width;
-    const chart::Rect box{.origin = at, .size = {width, font_size(font)}};
-    const auto covers = [&](const chart::Rect& other) { return !chart::intersection(box, other).is_empty(); };
-    if (std::ranges::any_of(taken, covers)) return;
-    taken.push_back(box);
+    const float other_side = place(dot).x - kDot - 5.0F - width;
+    if (width > right) at.x = other_side;
+    const auto is_taken = [&] {
+      const chart::Rect box{.origin = at, .size = {width, font_size(font)}};
+      return std::ranges::any_of(taken,
+                                 [&](const chart::Rect& other) { return !chart::intersection(box, other).is_empty(); });
+    };
+    if (is_taken() && width <= left) at.x = other_side;
+    if (is_taken()) return;
+    taken.push_back({.origin = at, .size = {width, font_size(font)}});
     put_text(font, glm::round(at), frame_.ui.theme().text, name);
   }
 
