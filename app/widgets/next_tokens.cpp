@@ -25,11 +25,12 @@ PredictionPosition end_of_text(const Frame& frame) {
       PredictedText{.input = *frame.result.input, .model = frame.result.model.get(), .batch = frame.state.selection.batch});
 }
 
-/// Returns "+9.6" or "−79" in points of a hundred; empty where hardly anything changed.
+/// Returns "+9.6 pt" or "−79 pt", points of a hundred; empty where hardly anything changed.
 std::string change_text(double now, double before) {
   const double change = 100.0 * (now - before);
   if (std::abs(now - before) < kLeastChange) return {};
-  return (change > 0.0 ? "+" : "") + chart::format_fixed(static_cast<float>(change), std::abs(change) < 10.0 ? 1 : 0);
+  return (change > 0.0 ? "+" : "") + chart::format_fixed(static_cast<float>(change), std::abs(change) < 10.0 ? 1 : 0) +
+         " pt";
 }
 
 }  // namespace
