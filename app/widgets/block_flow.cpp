@@ -157,13 +157,13 @@ class FlowPainter {
     list->PopClipRect();
   }
 
-  /// Writes the range of the colours after the operation, where there is room.
+  /// Writes the range of the colours after the operation, where there is room left of the arrows between two columns.
   void draw_range(const PlacedNode& placed, const BlockNode& node, const chart::ValueLimits& limits) const {
     const shell::FontSet& fonts = frame_.ui.fonts();
     const std::string high = chart::format_number(limits.high, 3);
     const std::string range = limits.low == -limits.high ? "\u00B1" + high : "0 \u2026 " + high;
     const float left = placed.box.origin.x + measure_math(fonts, fonts.small, node.operation).x + 10.0F;
-    if (left + text_width(fonts.small, range) > placed.box.end().x + gap_ - 4.0F) return;
+    if (left + text_width(fonts.small, range) > placed.box.end().x + gap_ * 0.5F - 3.0F) return;
     put_text(fonts.small, {std::round(left), placed.operation_y}, theme_.text_dim, range);
   }
 
@@ -337,6 +337,9 @@ std::optional<chart::ValueLimits> draw_node_heatmap(Frame& frame, const HeadSubj
   image.clip = clip;
   image.grid_from = 1e6F;
   draw_heatmap(frame, image);
+  // Means of cells have a narrower range than the matrix, which depends on the size of the picture.
+  const bool is_of_means = node.stage != attention::Stage::Weights && !shown.query.is_exact();
+  if (is_of_means && shared_reach(frame, shown.query) <= 0.0F) return std::nullopt;
   return chart::ValueLimits{.low = image.low, .high = image.high};
 }
 

@@ -35,9 +35,9 @@ std::vector<glm::vec2> route(const BlockNode& from, const PlacedNode& start, con
   }
   if (from.row == to.row) {  // over the boxes between
     const float y = std::round(start.box.origin.y - 7.0F - offset);
-    const float x = start.cells.end().x - 2.0F;  // at the right of its title
-    const float x_end = end.box.origin.x + end.box.size.x * 0.25F - offset;
-    return {{x, start.cells.origin.y - 2.0F}, {x, y}, {x_end, y}, {x_end, end.box.origin.y - kTipGap}};
+    const float x = start.box.end().x + kGutterX * 0.5F;  // past the title, which a wide matrix fills to its end
+    const float x_end = end.box.origin.x + end.box.size.x * 0.25F - offset, from_y = std::round(middle(start.cells));
+    return {{start.cells.end().x + 3.0F, from_y}, {x, from_y}, {x, y}, {x_end, y}, {x_end, end.box.origin.y - kTipGap}};
   }
   const float y = std::round(end.box.origin.y - 8.0F - offset);
   const float x = std::round(start.cells.origin.x + start.cells.size.x * 0.5F);

@@ -66,8 +66,8 @@ void draw_position_header(Frame& frame, const std::string& name, const std::stri
   const std::string token = predicted_token_text(frame.result, position.batch, position.token);
   frame.ui.ensure_glyphs(token);
   const std::string about =
-      fmt::format("{} \u201C{}\u201D (token {} of {})", position.kind == PredictionPosition::Kind::Next ? "after" : "at",
-                  token, position.token - position.first + 1, position.end - position.first);
+      fmt::format("{} \u201C{}\u201D (token {}{})", position.kind == PredictionPosition::Kind::Next ? "after" : "at", token,
+                  position.token, position.token + 1 == position.end ? ", the last" : "");
   constexpr float kGap = 12.0F;
   draw_view_title(frame, title, right - spacing - ImGui::GetCursorPosX());
   const float end = ImGui::GetItemRectMax().x - ImGui::GetWindowPos().x + kGap;

@@ -3,6 +3,7 @@
 #include "app/engine/analyses/head_metric_text.h"
 #include "app/widgets/controls.h"
 #include "app/widgets/map_axes.h"
+#include "app/widgets/prediction_bars.h"
 #include "app/widgets/thumbnail.h"
 
 namespace headlight::app {
@@ -65,10 +66,13 @@ void FilmStrip::draw_token_slider(Frame& frame, float width) {
   const std::uint32_t count = shape_on_show(frame).queries;
   std::uint32_t token = token_.value_or(count - 1);
   const Selection& selection = frame.state.selection;
-  const std::string* known = frame.result.input ? shown_queries(frame).label(selection.batch, token) : nullptr;
+  const auto written = written_tokens(frame);
+  const std::string* known = written && token < written->size() ? &(*written)[token]
+                             : frame.result.input               ? shown_queries(frame).label(selection.batch, token)
+                                                                : nullptr;
   const std::string text = known != nullptr ? *known : "";
   frame.ui.ensure_glyphs(text);
-  const std::string shown = token_ ? fmt::format("up to \u201C{}\u201D, {} of {}", frame.ui.shaped(text), token + 1, count)
+  const std::string shown = token_       ? fmt::format("up to {} \u201C{}\u201D", token, frame.ui.shaped(text))
                             : count == 1 ? "the one token"
                                          : fmt::format("all {} tokens", count);
   if (draw_slider(frame, "model.token", "Token", token, count, shown, width,
@@ -140,8 +144,14 @@ void FilmStrip::draw_column(Frame& frame) {
                   room = region_left() - glm::vec2(0.0F, 3.5F * ImGui::GetFrameHeightWithSpacing());
   const chart::Region cells = shown_cells(frame, selected.block);
   const std::uint32_t rows = cells.row + cells.rows, columns = cells.column + cells.columns;
-  const AxisTokens queries = axis_tokens(frame, shown_queries(frame), rows, query_range(frame), "query"),
-                   keys = axis_tokens(frame, shown_keys(frame), columns, key_range(frame), "key");
+  AxisTokens queries =
+      axis_tokens(frame, shown_queries(frame), rows, query_range(frame), rows_write_tokens(frame) ? "reads" : "query");
+  const auto written = written_tokens(frame);
+  if (written) {
+    queries.texts = &*written;
+    queries.name = "writes";
+  }
+  const AxisTokens keys = axis_tokens(frame, shown_keys(frame), columns, key_range(frame), "key");
   const glm::vec2 margins = measure_axes(frame, queries, keys, room);
   const float overhang = measure_overhang(frame, queries, keys, margins, room);
   const chart::Rect area{.origin = start + margins, .size = glm::max(room - margins - glm::vec2(overhang, 0.0F), 1.0F)};

@@ -288,11 +288,12 @@ class ModelView final : public ViewPanel {
     const shell::Theme& theme = frame.ui.theme();
     ImFont* font = frame.ui.fonts().small;
     std::string text = head_caption(head, metrics, frame.state.heads);
+    const float room = box.size.x + kGap - 4.0F;  // into the gap
     // Below a small map the number stays, and what it measures is seen.
-    if (text_width(font, text) > box.size.x && text.size() > head_name(head).size())
+    if (text_width(font, text) > room && text.size() > head_name(head).size())
       text = head_name(head) + text.substr(text.rfind(' '));
     put_text(font, {box.origin.x, box.end().y + 4.0F}, is_selected ? theme.accent : theme.text_dim,
-             fit_text(font, text, box.size.x));
+             fit_text(font, text, room));
   }
 
   /// Returns the reference to the metric in the caption.

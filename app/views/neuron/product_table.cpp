@@ -135,8 +135,9 @@ void draw_bar(const Frame& frame, const chart::Rect& area, double value, const B
   const float end = area.origin.x + range.place(value) * bars;
   const float top = area.origin.y + 4.0F;
   const float bottom = area.end().y - 4.0F;
-  fill_rect({std::min(zero, end), top}, {std::max(zero, end), bottom},
-            chart::table(chart::ColorMap::BlueRed)[value < 0.0 ? 48 : 207], 1.5F);
+  if (value != 0.0)
+    fill_rect({std::min(zero, end), top}, {std::max(zero, end), bottom},
+              chart::table(chart::ColorMap::BlueRed)[value < 0.0 ? 48 : 207], 1.5F);
   draw_line({zero, area.origin.y}, {zero, area.end().y}, theme.border);
   const std::string number = write_number(value);
   put_text(font,

@@ -47,8 +47,12 @@ std::vector<TextShades> shades_of_all(Frame& frame, MapSide side) {
       weights[other] = is_row ? tile.at(token, other) : tile.at(other, token);
     largest = std::max(largest, all.emplace_back(line_of(std::move(weights), frame.shows_difference())).largest);
   }
+  const float most = largest;
   if (!frame.shows_difference() && tile.largest > 0.0F) largest = tile.largest;
-  for (TextShades& one : all) one.largest = largest;
+  for (TextShades& one : all) {
+    one.largest = largest;
+    one.has_larger = most > largest;
+  }
   return all;
 }
 

@@ -384,7 +384,7 @@ void put_shade_scale(const Frame& frame, MapSide side, const TextShades& shades,
   put_scale(frame,
             {.colors = colors,
              .low = !has_name ? least : fmt::format("{}, {}", shades.is_difference ? "change" : "weight", least),
-             .high = most},
+             .high = shades.has_larger ? "\u2265 " + most : most},
             at, end);
 }
 

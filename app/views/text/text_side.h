@@ -47,6 +47,7 @@ struct TextShades {
   std::vector<float> weights;
   float largest = 0.0F;  ///< in size
   bool is_difference = false;
+  bool has_larger = false;  ///< on the same scale there is a row whose single weight is larger
 };
 /// Returns what the chosen token gives to, or receives from, the tokens of the other side; asks for a row or a column of the
 /// map.

@@ -58,7 +58,10 @@ class TextView final : public ViewPanel {
     const LockedToken chosen = choose(frame, is_cross);
     TextShades shades = shades_of(frame, chosen);
     rows_ = row_.lines.tokens.empty() ? std::vector<TextShades>() : shades_of_all(frame, chosen.side);
-    if (chosen.token < rows_.size()) shades.largest = rows_[chosen.token].largest;
+    if (chosen.token < rows_.size()) {
+      shades.largest = rows_[chosen.token].largest;
+      shades.has_larger = rows_[chosen.token].has_larger;
+    }
     draw_header(frame, is_cross, chosen, shades);
     shown_ = {.ui = &frame.ui,
               .is_cross = is_cross,
@@ -269,7 +272,6 @@ class TextView final : public ViewPanel {
                              .size = {label_room_ + row_.lines.tokens.back().end().x + kGap, row_pitch_}};
       const bool is_chosen = chosen.token == token;
       const shell::Color color = chosen.side == MapSide::Query ? theme.query : theme.key;
-      if (is_chosen) outline_rect(band, color, 4.0F, 1.5F);
       ImFont* font = is_chosen ? frame.ui.fonts().strong : frame.ui.fonts().body;
       const float top = band.origin.y + std::floor((row_pitch_ - row_.measures.line_height) * 0.5F);
       const float middle = top + row_.measures.line_height - row_.measures.token_height * 0.5F;
@@ -278,6 +280,7 @@ class TextView final : public ViewPanel {
       ImGui::SetCursorScreenPos({band.origin.x + label_room_, top});
       const auto hovered =
           draw_text_block(frame, row_, {.side = shaded, .shades = &rows_[token], .chosen = {}, .dims_unseen = true});
+      if (is_chosen) outline_rect(band, color, 4.0F, 1.5F);
       frame.mark(fmt::format("text.row.{}", token), band);
       if (!is_pointed_at || !band.contains(pointer_position())) continue;
       point_at(frame, {chosen.side, token});

@@ -107,7 +107,7 @@ std::vector<WriterGroup> groups_of(const std::vector<Writer>& writers, const std
 
 Grid why_grid(const ScoreParts& found, const std::vector<WriterGroup>& queries, const std::vector<WriterGroup>& keys,
               bool is_raw) {
-  Grid grid{.title = is_raw ? "part of the score" : "part of the score, less the row\u2019s mean"};
+  Grid grid{.title = is_raw ? "part of the score" : "part, less the row\u2019s mean"};
   grid.rows.title = "query written by";
   grid.columns.title = "key written by";
   const auto with_sum = [](std::vector<WriterGroup> groups, const std::vector<Writer>& writers) {
@@ -122,8 +122,7 @@ Grid why_grid(const ScoreParts& found, const std::vector<WriterGroup>& queries, 
     auto& cells = grid.cells.emplace_back();
     for (const WriterGroup& column : columns) {
       cells.push_back(sum_of(found, row, column).value(is_raw));
-      const bool is_sum = grid.cells.size() == rows.size() || cells.size() == columns.size();
-      if (!is_sum) reach = std::max(reach, std::abs(*cells.back()));
+      reach = std::max(reach, std::abs(*cells.back()));
     }
   }
   grid.limits = {.low = static_cast<float>(-reach), .high = static_cast<float>(reach)};
@@ -212,8 +211,8 @@ Sentence why_sentence(const ScoreParts& found, bool is_raw, const std::string& q
   const auto most = static_cast<std::size_t>(std::ranges::max_element(found.pairs, {}, size) - found.pairs.begin());
   const std::string about = is_raw ? "" : fmt::format(" above its mean over {} keys", found.visible);
   return fmt::format(
-      "The score of {} with {} is {}{}; its largest part, {}, is of {} in the query with {} in the key.", query_word(query),
-      key_word(key), number_word(found.score.value(is_raw)), about, number_word(found.pairs[most].value(is_raw), "{:+.2f}"),
+      "The score of {} with {} is {}{}; its largest part, {}, is of {} in the query with {} in the key.", query, key,
+      number_word(found.score.value(is_raw)), about, number_word(found.pairs[most].value(is_raw), "{:+.2f}"),
       writer_name(found.queries[most / found.keys.size()]), writer_name(found.keys[most % found.keys.size()]));
 }
 

@@ -21,8 +21,8 @@ struct WriterGroup {
 std::vector<WriterGroup> groups_of(const std::vector<attribution::Writer>& writers,
                                    const std::set<model::BlockRef>& unfolded);
 
-/// Returns the matrix of groups, query's by key's, with their sums in a last row and column; colours reach as far as what
-/// isn't a sum. Columns have short names.
+/// Returns the matrix of groups, query's by key's, with their sums in a last row and column, to which the colours reach,
+/// too. Columns have short names.
 Grid why_grid(const ScoreParts& found, const std::vector<WriterGroup>& queries, const std::vector<WriterGroup>& keys,
               bool is_raw);
 
@@ -38,7 +38,7 @@ std::vector<WriterRow> writer_rows(const ScoreParts& found);
 /// Returns what each of them gives as query and as key, and the weights without it.
 Table writers_table(const ScoreParts& found, const std::vector<WriterRow>& rows, bool is_raw);
 
-/// Says what the score is and which pair is the largest part of it.
+/// Says what the score is and which pair is the largest part of it. `query`, `key`: query_of() and key_of() of the tokens.
 Sentence why_sentence(const ScoreParts& found, bool is_raw, const std::string& query, const std::string& key);
 
 /// A cell of a head's map, as a trail has it.

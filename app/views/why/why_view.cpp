@@ -8,6 +8,8 @@
 #include "app/widgets/finding.h"
 #include "app/widgets/head_controls.h"
 #include "app/widgets/pair_choice.h"
+#include "app/widgets/prediction_bars.h"
+#include "app/widgets/sentence.h"
 #include "app/widgets/table_view.h"
 #include "export/figures.h"
 
@@ -40,7 +42,7 @@ class WhyView final : public ViewPanel {
         .head = selection.head_ref(), .batch = selection.batch, .query = cell.query, .key = cell.key};
     if (question != question_) part_.reset();
     question_ = question;
-    query_ = token_name(frame, shown_queries(frame), cell.query);
+    query_ = row_name(frame, cell.query);
     key_ = token_name(frame, shown_keys(frame), cell.key);
     draw_header(frame);
     choose_pair(frame, "why", cell, pair_);
@@ -51,7 +53,7 @@ class WhyView final : public ViewPanel {
       shown_ = nullptr;
       return write_missing(frame, answer);
     }
-    const bool is_raw = frame.state[kWhyView.is_raw] || !found->has_row;
+    const bool is_raw = frame.state[kWhyView.is_raw] || !found->has_row || found->visible < 2;
     if (answer->result != shown_ || is_raw != is_raw_) {
       shown_ = answer->result;
       is_raw_ = is_raw;
@@ -61,7 +63,8 @@ class WhyView final : public ViewPanel {
     draw_sum(frame, *found);
     ColumnPair{.share = 0.55F, .least = 640.0F}.draw([&] { draw_matrix(frame, *found); }, [&] { draw_lists(frame); },
                                                      std::floor(height_left() * kGridShare));
-    frame.says = why_sentence(*found, is_raw_, query_, key_);
+    const model::BlockKind kind = selection.block.kind;
+    frame.says = why_sentence(*found, is_raw_, query_of(frame, kind, cell.query), key_of(frame, kind, cell.key));
     title_ = fmt::format("Why {} looks from \u201C{}\u201D to \u201C{}\u201D", head_name(question.head),
                          frame.ui.unshaped(query_), frame.ui.unshaped(key_));
     subtitle_ = fmt::format("Query {}, key {}, weight {:.3f}; {}. {}", cell.query, cell.key, found->weight, grid_.title,
@@ -140,14 +143,18 @@ class WhyView final : public ViewPanel {
       return fmt::format("The score is {}, but its parts sum to {}.", signed_text(score),
                          signed_text(found.sum().value(is_raw_)));
     }
-    return fmt::format("{} parts sum to the {}{}, off by {:.0e}; means and scales of norms are held.", parts,
+    return fmt::format("{} parts sum to the {}{}{}; means and scales of norms are held.", parts,
                        found.has_cap ? "score before the soft cap" : "score", is_raw_ ? "" : " less the row\u2019s mean",
-                       off);
+                       off > 0.0 ? fmt::format(", off by {:.0e}", off) : std::string());
   }
 
   void draw_sum(Frame& frame, const ScoreParts& found) const {
     std::string text = sum_text(found);
-    if (!found.has_row) text += " The row\u2019s other keys are being read\u2026";
+    if (!found.has_row) {
+      text += " The row\u2019s other keys are being read\u2026";
+    } else if (found.visible < 2) {
+      text += " The query sees no other key: there is no mean to compare with.";
+    }
     write_note(frame, text, {}, "why.sum");
   }
 
