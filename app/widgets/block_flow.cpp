@@ -158,10 +158,8 @@ class FlowPainter {
   }
 
   /// Writes the range of the colours after the operation, where there is room left of the arrows between two columns.
-  void draw_range(const PlacedNode& placed, const BlockNode& node, const chart::ValueLimits& limits) const {
+  void draw_range(const PlacedNode& placed, const BlockNode& node, const std::string& range) const {
     const shell::FontSet& fonts = frame_.ui.fonts();
-    const std::string high = chart::format_number(limits.high, 3);
-    const std::string range = limits.low == -limits.high ? "\u00B1" + high : "0 \u2026 " + high;
     const float left = placed.box.origin.x + measure_math(fonts, fonts.small, node.operation).x + 10.0F;
     if (left + text_width(fonts.small, range) > placed.box.end().x + gap_ * 0.5F - 3.0F) return;
     put_text(fonts.small, {std::round(left), placed.operation_y}, theme_.text_dim, range);
@@ -179,10 +177,10 @@ class FlowPainter {
     fill_rect(cells, theme_.field);
     const chart::Rect clip{.origin = cells.origin, .size = {cells.size.x * shown, cells.size.y}};
     // Asked for in any case, so that it is there when its step comes.
-    const auto limits = draw_node_heatmap(frame_, subject_, node, cells,
-                                          shown > 0.0F ? clip : chart::Rect{.origin = cells.origin, .size = {0.01F, 0.01F}},
-                                          kNodePlace + static_cast<std::uint32_t>(placed.node));
-    if (limits && is_shown && !layout_.is_strip) draw_range(placed, node, *limits);
+    const std::string range = draw_node_heatmap(
+        frame_, subject_, node, cells, shown > 0.0F ? clip : chart::Rect{.origin = cells.origin, .size = {0.01F, 0.01F}},
+        kNodePlace + static_cast<std::uint32_t>(placed.node));
+    if (!range.empty() && is_shown && !layout_.is_strip) draw_range(placed, node, range);
     const bool is_input = flow_.opened && std::ranges::find(flow_.opened->inputs, node.stage) != flow_.opened->inputs.end();
     outline_rect(cells.origin - 1.0F, cells.end() + 1.0F, is_current || is_input ? theme_.accent : theme_.border, 2.0F,
                  is_current ? 2.0F : 1.0F);
@@ -322,14 +320,14 @@ TileQuery node_query(const Frame& frame, const HeadSubject& subject, const Block
   return query;
 }
 
-std::optional<chart::ValueLimits> draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode& node,
-                                                    const chart::Rect& area, const chart::Rect& clip, std::uint32_t place) {
+std::string draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode& node, const chart::Rect& area,
+                              const chart::Rect& clip, std::uint32_t place) {
   const shell::Theme& theme = frame.ui.theme();
   const ShownTile shown = find_tile(frame, node_query(frame, subject, node, area.size));
   const bool is_hidden = frame.transient.aim.hides(node.stage);
   if (is_hidden || !shown.tile || shown.tile->values.empty()) {
     fill_rect(area, theme.missing);
-    return std::nullopt;
+    return {};
   }
   shell::HeatmapImage image = heatmap_of(shown, place, theme);
   color_matrix(frame, image, shown);
@@ -339,8 +337,11 @@ std::optional<chart::ValueLimits> draw_node_heatmap(Frame& frame, const HeadSubj
   draw_heatmap(frame, image);
   // Means of cells have a narrower range than the matrix, which depends on the size of the picture.
   const bool is_of_means = node.stage != attention::Stage::Weights && !shown.query.is_exact();
-  if (is_of_means && shared_reach(frame, shown.query) <= 0.0F) return std::nullopt;
-  return chart::ValueLimits{.low = image.low, .high = image.high};
+  if (is_of_means && shared_reach(frame, shown.query) <= 0.0F) return {};
+  const std::string high = chart::format_number(image.high, 3);
+  if (image.low == -image.high) return "\u00B1" + high;
+  const bool has_larger = shown.facts->range.high > 1.005F * image.high;  // a row that sees a single key
+  return (has_larger ? "0 \u2026 \u2265 " : "0 \u2026 ") + high;
 }
 
 }  // namespace headlight::app

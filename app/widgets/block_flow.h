@@ -42,8 +42,8 @@ TileQuery node_cells(const Frame& frame, const BlockNode& node, const chart::Reg
 TileQuery node_query(const Frame& frame, const HeadSubject& subject, const BlockNode& node, glm::vec2 area);
 
 /// Draws the node's matrix as a small heatmap in `area`, of which only `clip` is drawn. `place` names the use: one node may
-/// be drawn twice in a frame. Returns the range of its colours; none while it isn't known.
-std::optional<chart::ValueLimits> draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode& node,
-                                                    const chart::Rect& area, const chart::Rect& clip, std::uint32_t place);
+/// be drawn twice in a frame. Returns the range of its colours, "±3.2"; "" while it isn't known, or is of means of cells.
+std::string draw_node_heatmap(Frame& frame, const HeadSubject& subject, const BlockNode& node, const chart::Rect& area,
+                              const chart::Rect& clip, std::uint32_t place);
 
 }  // namespace headlight::app

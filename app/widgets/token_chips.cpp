@@ -32,7 +32,7 @@ void lay_out(const Frame& frame, const TokenLine& line, TokenLineMemory& memory)
   }
 }
 
-/// Draws a chip. Half of a token would read as another one, so a chip that the line's border cuts has no text.
+/// Draws a chip. Half of a token would read as another one, so a chip that the line's border cuts has none of it.
 void draw_chip(Frame& frame, const TokenLine& line, const chart::Rect& chip, std::uint32_t token, bool is_hovered,
                bool is_whole) {
   const shell::Theme& theme = frame.ui.theme();
@@ -49,7 +49,13 @@ void draw_chip(Frame& frame, const TokenLine& line, const chart::Rect& chip, std
   }
   const shell::Color border = is_chosen ? line.color : is_hovered ? theme.accent_hover : theme.border;
   outline_rect(chip, border, 4.0F, is_chosen ? 1.5F : 1.0F);
-  if (!is_whole) return;
+  if (!is_whole) {
+    const float left = std::max(chip.origin.x, window_rect().origin.x),
+                right = std::min(chip.end().x, window_rect().end().x);
+    const float width = text_width(font, "\u2026"), x = std::round((left + right - width) * 0.5F);
+    if (right - left > width) put_text(font, {x, chip.origin.y + text_drop(font, chip.size.y)}, theme.text_dim, "\u2026");
+    return;
+  }
   const std::string text = fit_text(font, text_of(line, token), chip.size.x - 2.0F * kLinePadding + 1.0F);
   const glm::vec2 at = chip.origin + glm::vec2(kLinePadding, (chip.size.y - font_size(font)) * 0.5F);
   put_text(font, glm::round(at), is_padding && !is_chosen ? theme.text_dim : theme.text, text);

@@ -115,7 +115,15 @@ void draw_residual_chart(Frame& frame, const chart::Rect& area, std::uint32_t to
     if (i == 0 && point_of(plot, each, count, 0.0F, most).x - left > text_width(small, "layer") + 24.0F)
       put_text(small, {std::round(left) + 14.0F, plot.end().y + 4.0F}, theme.text_dim, "layer");
   }
-  put_text(small, plot.origin - 2.0F, theme.text_dim, fmt::format("\u2264 {}", write_number(double{most})));
+  // In the lower corner where a curve runs through the upper one.
+  const std::string bound = fmt::format("\u2264 {}", write_number(double{most}));
+  float highest = 0.0F;
+  for (std::size_t i = 0; i < count; ++i) {
+    highest = std::max({highest, curve.mean[i], curve.token[i]});
+    if (point_of(plot, i, count, 0.0F, most).x > plot.origin.x + text_width(small, bound)) break;
+  }
+  const float down = plot.size.y - font_size(small) + 4.0F;
+  put_text(small, plot.origin + glm::vec2(-2.0F, highest > 0.6F * most ? down : -2.0F), theme.text_dim, bound);
   draw_curve(plot, curve.token, most, theme.query);
   draw_curve(plot, curve.mean, most, theme.text);
   ImGui::SetCursorScreenPos(plot.origin - 4.0F);

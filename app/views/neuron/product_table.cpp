@@ -158,7 +158,7 @@ void draw_number_cell(const Frame& frame, const chart::Rect& cell, const Vector&
   const shell::Color ground = color_of(image, value);
   fill_rect(cell, ground, 2.0F);
   draw_frame(cell, frame.ui.theme().border, 2.0F);
-  const std::string number = cell_number(value, 3);
+  const std::string number = value == 0.0F ? "0" : cell_number(value, 3);
   const glm::vec2 at = cell.origin + (cell.size - glm::vec2(text_width(font, number), font_size(font))) * 0.5F;
   put_text(font, glm::round(at), readable_on(ground), number);
 }
