@@ -223,7 +223,7 @@ void draw_head_note(Frame& frame, const char* name, const ShownMetrics& metrics,
   if (known) frame.says = head_sentence(head, *known, are_trained(frame.state)) + ".";
   const TextStyleScope ink(frame);
   std::string how = coverage_text(metrics);
-  if (how.empty() && tells_metrics && known) how = metrics_text(*known, frame.state.heads.scoring);
+  if (how.empty() && tells_metrics && known) how = head_name(head) + ": " + metrics_text(*known, frame.state.heads.scoring);
   if (how.empty() && selection.block.kind == model::BlockKind::Cross) {
     how = "Between two texts no token is the previous one or an equal one, and there is no distance: these have no numbers.";
   }

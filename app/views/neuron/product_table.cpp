@@ -22,7 +22,7 @@ shell::Color color_of_line(const shell::Theme& theme, const ChainLine& line) {
 }
 
 /// Name left, result right, formula and numbers below.
-void draw_chain_line(Frame& frame, const ChainLine& line, std::size_t index) {
+void draw_chain_line(Frame& frame, const ChainLine& line, std::size_t index, bool has_note) {
   const shell::Theme& theme = frame.ui.theme();
   const shell::FontSet& fonts = frame.ui.fonts();
   const glm::vec2 at = cursor_position();
@@ -44,7 +44,7 @@ void draw_chain_line(Frame& frame, const ChainLine& line, std::size_t index) {
     const TextStyleScope ink(fonts.mono_small, theme.text_dim);
     for (const std::string& part : break_lines(fonts.mono_small, text, width)) ImGui::TextUnformatted(part.c_str());
   }
-  if (!line.note.empty()) draw_rich_text(frame, line.note, fonts.small, theme.text_dim);
+  if (has_note && !line.note.empty()) draw_rich_text(frame, line.note, fonts.small, theme.text_dim);
   const float y = ImGui::GetCursorScreenPos().y + kLineGap * 0.5F;
   draw_line({at.x, y}, {at.x + width, y}, theme.border);
   ImGui::Dummy(ImVec2(1.0F, kLineGap));
@@ -280,7 +280,9 @@ std::string compare_with_device(const ScoreChain& chain, bool is_captured) {
 
 void draw_chain(Frame& frame, const ScoreChain& chain) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, ImVec2(8.0F, 1.0F));
-  for (std::size_t i = 0; i < chain.lines.size(); ++i) draw_chain_line(frame, chain.lines[i], i);
+  constexpr float kNotesRoom = 380.0F;  // lower: the weight is in sight in place of the notes
+  const bool has_notes = height_left() >= kNotesRoom;
+  for (std::size_t i = 0; i < chain.lines.size(); ++i) draw_chain_line(frame, chain.lines[i], i, has_notes);
   const std::string compared = compare_with_device(chain, frame.result.capture != nullptr);
   if (!compared.empty()) draw_rich_text(frame, compared, frame.ui.fonts().small, frame.ui.theme().text_dim);
   ImGui::PopStyleVar();

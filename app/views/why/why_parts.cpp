@@ -116,16 +116,11 @@ Grid why_grid(const ScoreParts& found, const std::vector<WriterGroup>& queries, 
   };
   const std::vector<WriterGroup> rows = with_sum(queries, found.queries), columns = with_sum(keys, found.keys);
   for (const WriterGroup& column : columns) grid.columns.tokens.push_back(column.short_name);
-  double reach = 0.0;
   for (const WriterGroup& row : rows) {
     grid.rows.tokens.push_back(row.name);
     auto& cells = grid.cells.emplace_back();
-    for (const WriterGroup& column : columns) {
-      cells.push_back(sum_of(found, row, column).value(is_raw));
-      reach = std::max(reach, std::abs(*cells.back()));
-    }
+    for (const WriterGroup& column : columns) cells.push_back(sum_of(found, row, column).value(is_raw));
   }
-  grid.limits = {.low = static_cast<float>(-reach), .high = static_cast<float>(reach)};
   return grid;
 }
 

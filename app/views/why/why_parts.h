@@ -21,8 +21,7 @@ struct WriterGroup {
 std::vector<WriterGroup> groups_of(const std::vector<attribution::Writer>& writers,
                                    const std::set<model::BlockRef>& unfolded);
 
-/// Returns the matrix of groups, query's by key's, with their sums in a last row and column, to which the colours reach,
-/// too. Columns have short names.
+/// Returns the matrix of groups, query's by key's, with their sums in a last row and column. Columns have short names.
 Grid why_grid(const ScoreParts& found, const std::vector<WriterGroup>& queries, const std::vector<WriterGroup>& keys,
               bool is_raw);
 
