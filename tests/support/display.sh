@@ -28,8 +28,8 @@ open_display() {
 start_server() {
   : >"$folder/display"
   # -noreset: without it the server starts anew whenever the last client leaves, which xdotool does after each call, and a
-  # viewer that connects at that moment is refused.
-  Xvfb -noreset -displayfd 3 -screen 0 "$1x24" 3>"$folder/display" 2>"$folder/server" &
+  # viewer that connects at that moment is refused. -r: keys don't repeat; a busy machine lets them go late.
+  Xvfb -noreset -r -displayfd 3 -screen 0 "$1x24" 3>"$folder/display" 2>"$folder/server" &
   server=$!
   for _ in $(seq 100); do
     [ -s "$folder/display" ] && break
