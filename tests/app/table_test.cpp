@@ -128,6 +128,20 @@ TEST_SUITE("cpu") {
     CHECK(numbers == 38 * 2);
   }
 
+  TEST_CASE("numbers below 0 are whole and end where others do, without bars as well") {
+    Table table{.rows = 2};
+    table.add({.title = "x", .decimals = 3}, [](std::size_t row) { return CellNumber(row == 0 ? -3.053 : 0.596); });
+    const TableLayout layout(table, {.width = width_of});
+    std::vector<float> ends;
+    for (std::size_t row = 0; row < 2; ++row) {
+      const TableItem number = layout.row(row).back();
+      REQUIRE(number.text);
+      CHECK(*number.text == (row == 0 ? "\u22123.053" : "0.596"));
+      ends.push_back(number.rect.origin.x + width_of(number.font, *number.text));
+    }
+    CHECK(ends[0] == ends[1]);
+  }
+
   TEST_CASE("rows grow by half at most to fill their height") {
     Table table;
     table.columns.push_back({.title = "a", .cells = std::vector<std::string>{"x", "y"}});
