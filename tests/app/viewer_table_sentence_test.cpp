@@ -223,7 +223,7 @@ TEST_SUITE("gpu") {
     ui.settle();
     REQUIRE(ui.state().view.tab == "corpus");
     check_table(ui);
-    CHECK(text(ui).find("Over ") == 0);
+    CHECK(text(ui).find("In the survey of ") == 0);
   }
 }
 

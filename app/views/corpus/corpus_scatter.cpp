@@ -271,7 +271,7 @@ void draw_scatter(const CorpusScene& scene, std::vector<glm::vec2>& path) {
 Sentence survey_sentence(const CorpusScene& scene, std::size_t head) {
   const SurveyColumn &x = x_column(scene.survey, scene.frame.state), &y = y_column(scene.survey, scene.frame.state);
   const std::string of_y = fmt::format("{} {}", y.name, number_word(column_number(y, head)));
-  return fmt::format("Over {} texts, {} has {}.", scene.survey.texts, shown_name(scene.survey, head),
+  return fmt::format("In the survey of {} texts, {} has {}.", scene.survey.texts, shown_name(scene.survey, head),
                      is_by_layer(scene.frame.state)
                          ? of_y
                          : fmt::format("{} {} and {}", x.name, number_word(column_number(x, head)), of_y));
