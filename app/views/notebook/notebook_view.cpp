@@ -105,11 +105,15 @@ class NotebookView final : public ViewPanel {
                     "cells: each number that it prints, beside what this pass computes, and by how much they differ.");
     go_below_note();
     const float left = ImGui::GetCursorPosX();
-    for (const NotebookPage& page : inference::notebook_pages()) {
+    const std::span<const NotebookPage> pages = inference::notebook_pages();
+    for (const NotebookPage& page : pages) {
       ImGui::SetCursorPosX(left);
       const std::string label = fmt::format("{} \u00B7 {}", page.name, page.title);
-      if (!draw_button(frame, "notebook.open." + page.name, label.c_str(), "Opens the notebook\u2019s first preset."))
-        continue;
+      const std::string name = "notebook.open." + page.name;
+      constexpr const char* kHelp = "Opens the notebook\u2019s first preset.";
+      const bool is_clicked = &page == &pages.front() ? draw_first_button(frame, name, label.c_str(), kHelp)
+                                                      : draw_button(frame, name, label.c_str(), kHelp);
+      if (!is_clicked) continue;
       open_cell(frame.state, page.cells.front(), nullptr);
       frame.ui.request_redraw(2);
     }
