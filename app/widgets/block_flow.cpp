@@ -122,9 +122,8 @@ class FlowPainter {
     const chart::Rect& box = placed.box;
     if (!ImGui::IsRectVisible(box.origin, box.end())) return;
     const shell::Color color = is_shown ? color_of_node(node, theme_) : theme_.text_dim;
-    // Words may reach into the gap after a narrow box.
-    const float most_below = layout_.is_strip ? 18.0F : gap_;
-    const float below = std::min(gap_ - 2.0F, most_below), beyond = std::max(below - 4.0F, 0.0F);
+    // Words may reach into the gap after a narrow box, in a strip up to the ground of the next one where that is unfolded.
+    const float below = layout_.is_strip ? std::min(gap_ - 5.0F, 18.0F) : gap_ - 2.0F, beyond = std::max(below - 4.0F, 0.0F);
     list->PushClipRect(box.origin, box.end() + glm::vec2(below, 0.0F), true);
     float x = box.origin.x;
     if (layout_.is_strip) {

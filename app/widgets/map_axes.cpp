@@ -106,11 +106,12 @@ class AxisPainter {
         font_(frame.ui.fonts().small),
         list_(ImGui::GetWindowDrawList()) {}
 
-  void draw_names(const char* rows, const char* columns) const {
-    put({cells_.origin.x, cells_.origin.y - margins_.y}, fmt::format("{} →", columns), theme_.key);
-    const std::string down = fmt::format("{} ↓", rows);
-    put({cells_.origin.x - kLabelGap - text_width(font_, down), cells_.origin.y - font_size(font_) - kLabelGap}, down,
-        theme_.query);
+  void draw_names(const AxisTokens& rows, const AxisTokens& columns) const {
+    put({cells_.origin.x, cells_.origin.y - margins_.y}, fmt::format("{} →", columns.name), theme_.key);
+    const std::string down = fmt::format("{} ↓", rows.name);
+    const float patch = patch_room(columns) > 0.0F ? kPatchEdge * 0.5F : 0.0F;  // the first one's left half
+    put({cells_.origin.x - kLabelGap - patch - text_width(font_, down), cells_.origin.y - font_size(font_) - kLabelGap},
+        down, theme_.query);
   }
 
   void draw_rows(const AxisTokens& queries, std::optional<std::uint32_t> marked) const {
@@ -320,7 +321,7 @@ float measure_overhang(const Frame& frame, const AxisTokens& queries, const Axis
 void draw_axes(const Frame& frame, const chart::Viewport& viewport, glm::vec2 margins, const AxisTokens& queries,
                const AxisTokens& keys, const MarkedLabels& marked) {
   const AxisPainter painter(frame, viewport, margins);
-  painter.draw_names(queries.name, keys.name);
+  painter.draw_names(queries, keys);
   painter.draw_rows(queries, marked.query);
   painter.draw_columns(keys, marked.key);
   painter.draw_bands(queries, true);

@@ -51,7 +51,7 @@ std::vector<TextShades> shades_of_all(Frame& frame, MapSide side) {
   if (!frame.shows_difference() && tile.largest > 0.0F) largest = tile.largest;
   for (TextShades& one : all) {
     one.largest = largest;
-    one.has_larger = most > largest;
+    one.has_larger = most > largest + 5e-4F;  // as numbers are written
   }
   return all;
 }
