@@ -122,8 +122,9 @@ class FlowPainter {
     const chart::Rect& box = placed.box;
     if (!ImGui::IsRectVisible(box.origin, box.end())) return;
     const shell::Color color = is_shown ? color_of_node(node, theme_) : theme_.text_dim;
-    // Words may reach into the gap after a narrow box, in a strip up to the ground of the next one where that is unfolded.
-    const float below = layout_.is_strip ? std::min(gap_ - 5.0F, 18.0F) : gap_ - 2.0F, beyond = std::max(below - 4.0F, 0.0F);
+    // Words may reach into the gap after a narrow box.
+    const float most_below = layout_.is_strip ? 18.0F : gap_;
+    const float below = std::min(gap_ - 2.0F, most_below), beyond = std::max(below - 4.0F, 0.0F);
     list->PushClipRect(box.origin, box.end() + glm::vec2(below, 0.0F), true);
     float x = box.origin.x;
     if (layout_.is_strip) {
@@ -138,7 +139,8 @@ class FlowPainter {
     // A word is below its matrix where operations aren't, whether or not it had room above.
     const bool is_below = layout_.is_strip && !has_operations_ && symbol.size() > kLongestLetter;
     if (const float most = box.end().x + beyond - x; is_below || measure_math(fonts, fonts.small, symbol).x > most) {
-      const bool fits = text_width(fonts.small, symbol) <= box.size.x + below;
+      // The next box has a ground around it where it is unfolded.
+      const bool fits = text_width(fonts.small, symbol) <= box.size.x + below - 3.0F;
       if (!has_operations_)
         draw_math(fonts, fonts.small, {box.origin.x, placed.operation_y}, color, fits ? symbol : node.operation);
     } else {

@@ -122,7 +122,7 @@ void draw_residual_chart(Frame& frame, const chart::Rect& area, std::uint32_t to
     highest = std::max({highest, curve.mean[i], curve.token[i]});
     if (point_of(plot, i, count, 0.0F, most).x > plot.origin.x + text_width(small, bound)) break;
   }
-  const float down = plot.size.y - font_size(small) + 4.0F;
+  const float down = plot.size.y - font_size(small) + 2.0F;
   put_text(small, plot.origin + glm::vec2(-2.0F, highest > 0.6F * most ? down : -2.0F), theme.text_dim, bound);
   draw_curve(plot, curve.token, most, theme.query);
   draw_curve(plot, curve.mean, most, theme.text);
