@@ -154,7 +154,10 @@ void draw_explanation(const Question& question) {
   scroll_once(draft);
 }
 
-std::string text_of_number(double value) { return fmt::format("{:.4g}", value); }
+/// Writes four digits; those of large numbers are whole ones, without an exponent.
+std::string text_of_number(double value) {
+  return std::abs(value) < 10'000.0 ? fmt::format("{:.4g}", value) : fmt::format("{:.0f}", value);
+}
 
 /// Writes rows of a stage's matrix that a row is computed from, each in as many lines as the panel's width takes.
 void write_source(const Question& question, Stage stage, std::uint32_t first, std::uint32_t most) {
