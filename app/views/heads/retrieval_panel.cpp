@@ -1,4 +1,5 @@
 #include <array>
+#include <span>
 
 #include "app/engine/analyses/head_metric_text.h"
 #include "app/engine/analyses/retrieval.h"
@@ -10,7 +11,7 @@
 namespace headlight::app {
 namespace {
 
-constexpr float kGridGap = 16.0F, kLeastGrid = 150.0F, kMapShare = 0.52F, kLeastRoom = 580.0F, kListRow = 22.0F;
+constexpr float kGridGap = 16.0F, kLeastGrid = 150.0F, kLeastRoom = 430.0F, kListRow = 22.0F;
 
 /// Which heads find a needle in a haystack of the text: a score of every head, and of one over depth and length.
 class RetrievalPanel final : public FindPanel {
@@ -52,11 +53,13 @@ class RetrievalPanel final : public FindPanel {
     begin_bare_region("retrieval");
     const ImVec2 room = ImGui::GetContentRegionAvail();
     const bool is_low = room.y < kLeastRoom;  // then it scrolls as a whole: the list is as high as its rows
-    const float wide = std::max(room.y * 0.52F, score_maps_height(scores_, ColumnPair().first_width()) / kMapShare);
+    const std::array<Grid, 3> grids = grids_of(frame, *found);
+    const float below = grids_height(grids) + ImGui::GetStyle().ItemSpacing.y;
+    const float wide = std::max(std::min(room.y * 0.52F, room.y - below), room.y * 0.4F);
     ImGui::BeginChild("scores", {0.0F, is_low ? score_maps_height(scores_, room.x) : wide});
     is_low ? draw_score_maps(frame, scored) : draw_scored_heads(frame, scored);
     ImGui::EndChild();
-    draw_grids(frame, *found);
+    draw_grids(frame, grids);
     if (is_low) {
       ImGui::BeginChild("rows", {0.0F, kListRow * static_cast<float>(scores_.heads.size() + 1)});
       draw_score_list(frame, scored);
@@ -131,7 +134,8 @@ class RetrievalPanel final : public FindPanel {
     return matrix;
   }
 
-  void draw_grids(Frame& frame, const RetrievalFound& found) {
+  /// Returns the selected head's texts by depth and length, the heads' mean, and what the model predicts.
+  static std::array<Grid, 3> grids_of(const Frame& frame, const RetrievalFound& found) {
     const bool is_predicted = frame.state[kHeadsView.needle_is_predicted];
     const Selection& selection = frame.state.selection;
     const std::size_t heads = found.texts.front().heads.size();
@@ -144,13 +148,24 @@ class RetrievalPanel final : public FindPanel {
     const auto own = [&](std::span<const evaluation::NeedleFound> texts) {
       return head < heads ? evaluation::retrieval_score(texts, head, is_predicted) : std::nullopt;
     };
-    const std::array<Grid, 3> grids = {grid_of(found, head_name(selection.head_ref()), own),
-                                       grid_of(found, "mean of heads", mean),
-                                       grid_of(found, "predicted by the model", evaluation::predicted_share)};
-    const float room = width_left();
-    const auto count = static_cast<float>(grids.size());
-    const bool is_wide = room >= count * (kLeastGrid + kGridGap);
-    const float width = is_wide ? std::floor((room - (count - 1.0F) * kGridGap) / count) : room;
+    return {grid_of(found, head_name(selection.head_ref()), own), grid_of(found, "mean of heads", mean),
+            grid_of(found, "predicted by the model", evaluation::predicted_share)};
+  }
+
+  static bool are_beside(std::size_t count) { return width_left() >= static_cast<float>(count) * (kLeastGrid + kGridGap); }
+  /// Returns the width of each of so many grids.
+  static float grid_width(std::size_t count) {
+    const auto gaps = static_cast<float>(count - 1) * kGridGap;
+    return are_beside(count) ? std::floor((width_left() - gaps) / static_cast<float>(count)) : width_left();
+  }
+  static float grids_height(std::span<const Grid> grids) {
+    const float one = grid_height(grids[0], grid_width(grids.size())) + ImGui::GetTextLineHeightWithSpacing();
+    return are_beside(grids.size()) ? one : one * static_cast<float>(grids.size());
+  }
+
+  static void draw_grids(Frame& frame, std::span<const Grid> grids) {
+    const bool is_wide = are_beside(grids.size());
+    const float width = grid_width(grids.size());
     for (std::size_t i = 0; i < grids.size(); ++i) {
       if (is_wide && i > 0) ImGui::SameLine(0.0F, kGridGap);
       const float line = ImGui::GetTextLineHeightWithSpacing();

@@ -306,7 +306,7 @@ class PromptsView final : public ViewPanel {
     frame.says = told(frame.state, click.hovered ? cell_at(*click.hovered) : cell);
     if (click.cell) choose(frame, room, cell_at(*click.cell), click.is_double);
     if (measure_.is_signed && strongest_ && strongest_ != cell &&
-        draw_button(frame, "prompts.strongest", fmt::format("Strongest: {}###strongest", spread_text(*strongest_)).c_str(),
+        draw_button(frame, "prompts.strongest", fmt::format("Strongest {}###strongest", spread_text(*strongest_)).c_str(),
                     "Chooses the cell whose mean is farthest from 0."))
       choose(frame, room, *strongest_, false);
     const PromptSpread spread = spread_of(*findings_, measure_.number, cell);
