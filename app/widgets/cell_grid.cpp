@@ -191,7 +191,7 @@ void draw_scale(const Frame& frame, const ColorScale& scale) {
 }
 
 void put_scale(const Frame& frame, const ColorScale& scale, glm::vec2 at, float end) {
-  constexpr float kLeastBar = 48.0F, kSteps = 32.0F;
+  constexpr float kLeastBar = 32.0F, kSteps = 32.0F;
   const float room = std::floor(end - at.x - scale_words(frame, scale));
   if (room < kLeastBar) return;
   ImFont* font = frame.ui.fonts().small;
