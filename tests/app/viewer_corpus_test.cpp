@@ -115,7 +115,7 @@ TEST_SUITE("gpu") {
       CHECK(svg.find(mode == std::string("corpus.mode.0") ? "Heads over a corpus" : "by layer") != std::string::npos);
       CHECK(svg.find(of.folder.path().string()) == std::string::npos);  // no path of this machine
     }
-    CHECK(of.ui.window().describe().find("|L1 H1|") != std::string::npos);
+    CHECK(of.ui.window().describe().find("|L1H1|") != std::string::npos);
   }
 
   TEST_CASE("a head's page is found by name, and by the label that was given it") {
