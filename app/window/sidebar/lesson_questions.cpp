@@ -81,7 +81,7 @@ void draw_order(const Question& question) {
   std::vector<std::size_t>& order = question.draft.order;
   if (order.empty()) {
     order = shuffled(question.subject().choices.size(), question.player.seed());
-    if (std::ranges::is_sorted(order)) std::ranges::rotate(order, order.begin() + 1);
+    if (std::ranges::is_sorted(order)) std::rotate(order.begin(), order.begin() + 1, order.end());
   }
   question.write_note(question.words["order"]);
   std::vector<chart::Rect> rows;
