@@ -4,7 +4,7 @@
 
 namespace headlight::app {
 
-/// What the list beside the matrix has: pairs of writers, or single ones with the weight without them.
+/// The list beside the matrix has one of these: pairs of writers, or single ones with the weight without them.
 enum class WhyList : std::uint8_t { Pairs, Writers };
 
 /// The view's query and key are the pinned cell.

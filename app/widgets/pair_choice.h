@@ -4,7 +4,7 @@
 
 namespace headlight::app {
 
-/// What two lines of chips keep from frame to frame.
+/// Two lines of chips keep this from frame to frame.
 struct PairMemory {
   TokenLineMemory queries, keys;
 };

@@ -10,7 +10,7 @@
 
 namespace headlight::attribution {
 
-/// What wrote a part of the residual stream that queries or keys are read from.
+/// A writer: it wrote a part of the residual stream that queries or keys are read from.
 enum class WriterKind : std::uint8_t {
   Token,          ///< the embedding's row of the token, or the vector that the input has
   Position,       ///< the embedding's row of the position

@@ -16,7 +16,7 @@ extern const std::string_view kLessonHtml, kLessonStyle, kLessonScript;
 struct PageTemplate {
   std::string_view html, style, script;
 };
-/// What the head says of a page: data-theme and data-kind are for styles and scripts.
+/// The head of a page says this: data-theme and data-kind are for styles and scripts.
 struct PageHead {
   std::string language = "en", theme = "auto", kind;
   std::string generator = "Headlight";

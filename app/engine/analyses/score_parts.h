@@ -27,7 +27,7 @@ struct ScorePart {
   }
 };
 
-/// What the cell's weight would be without a writer, scales of norms as they are: one softmax of the row.
+/// The weight that the cell would have without a writer, scales of norms as they are: one softmax of the row.
 struct WeightsWithout {
   std::optional<double> query = {};  ///< it is taken out of the query; none: it writes no queries
   std::optional<double> keys = {};   ///< out of all keys of the row
