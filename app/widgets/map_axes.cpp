@@ -18,7 +18,7 @@ float part_of(float value, float largest) { return largest > 0.0F && value > 0.0
 constexpr float kMinLeft = 64.0F;
 constexpr float kMaxLeft = 150.0F;
 constexpr float kMaxUp = 104.0F;      // height of rotated labels
-constexpr float kNameHeight = 20.0F;  // the line with the name of the key axis
+constexpr float kNameHeight = 17.0F;  // the line with the name of the key axis
 constexpr float kLabelGap = 6.0F;     // between labels and cells
 constexpr float kSlant = 0.70710678F;
 constexpr float kPatchEdge = 18.0F;  // of a patch beside its label
