@@ -325,7 +325,7 @@ TEST_SUITE("gpu") {
     // A block of the device's memory stays as long as one buffer is in it.
     const auto others = [](const Memory& memory) { return memory.live_mib - memory.atlas_mib - memory.device_mib; };
     CHECK(others(last) < others(half) + 48.0);
-    CHECK(last.device_mib < half.device_mib + 128.0);
+    CHECK(last.device_mib <= half.device_mib + 64.0);  // two blocks
     CHECK(last.live_mib < 320.0);
     CHECK(last.resident_mib < half.resident_mib + 160.0);
     for (const std::string& message : device.validation_messages()) FAIL_CHECK(message);

@@ -274,6 +274,11 @@ TEST_SUITE("gpu") {
     CHECK(above > 20);
     ui.show("text");
     REQUIRE(ui.sees("text.token.image"));
+    ui.resize(1024, 900);
+    ui.settle();
+    CHECK_FALSE(ui.sees("text.token.image_itself"));  // it would halve it
+    ui.resize(1600, 1000);
+    ui.settle();
     ui.press(Key::G, kControl);
     CHECK(ui.sees("text.token.image_itself"));
     CHECK(ui.sees("text.token.0"));  // the class token, above the image
