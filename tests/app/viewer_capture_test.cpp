@@ -15,6 +15,7 @@
 #include "app/ui_driver.h"
 #include "capture/captures.h"
 #include "core/file.h"
+#include "imgui.h"
 #include "support/temporary_directory.h"
 
 namespace viewer_capture_test {
